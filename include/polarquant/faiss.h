@@ -130,6 +130,8 @@ struct IndexPolar : ::faiss::Index {
   /// what it refuses, then the rows whose bit is 1, bit row % 64 of word row / 64.
   void require_removable(const char* call) const;
   void remove_positions(const std::vector<uint64_t>& gone) noexcept;
+  /// The same of one row, whose place the row `heir`, no earlier one, takes, and the last row its.
+  void remove_row(idx_t row, idx_t heir);
   /// Whether a row has this id.
   bool has_id(idx_t id) const;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.

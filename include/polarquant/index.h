@@ -116,8 +116,9 @@ POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_
  * cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. Of rows with ids the
  * last ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in
  * an index that is one of our specs or an inverted file of them, about a microsecond a row that
- * goes; else a pass over all rows, of a graph over all links too, whose rows that went
- * cost about as much as rows that come: many in one call cost less. Memory is given back. */
+ * goes; of an HNSW graph of our codes in an id map, in a call for one row, about as much as a row
+ * that comes; else a pass over all rows, of a graph over all links too, so that many in one call
+ * cost less. Memory is given back. */
 POLAR_API polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
                                           int64_t* removed);
 /* The same for the rows that a search with this filter would find among, which must not be of

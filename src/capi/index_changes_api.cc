@@ -68,9 +68,11 @@ int64_t remove_rows(polar_index& index, const polar_filter& given) {
           "polar_index_add_with_ids",
           index.description);
   const std::vector<int64_t> gone = ids_to_remove(index, given, filter);
-  // Inverted files with a map of ids take nothing but a list of these.
-  const bool as_list = index.row_ids == polar_index::IdOrigin::callers && finds_ids(*index.faiss) &&
-                       (given.kind == POLAR_FILTER_IDS || !index.is_polar());
+  // Inverted files with a map of ids take nothing but a list of these; id maps take a short one.
+  const bool is_listed = given.kind == POLAR_FILTER_IDS;
+  const bool as_list =
+      index.row_ids == polar_index::IdOrigin::callers &&
+      (finds_ids(*index.faiss) ? is_listed || !index.is_polar() : is_listed && gone.size() == 1);
   const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
   const FilterSelector selected(filter);
   const size_t removed = try_change(index, "remove rows", [&] {

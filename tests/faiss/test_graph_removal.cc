@@ -15,109 +15,14 @@
 #include "src/core/random.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/index/row_changes.h"
+#include "tests/faiss/checked_graph.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
 namespace {
 
-constexpr int kDim = 70;
-constexpr int64_t kRows = 2000;
-constexpr int64_t kK = 10;
-
-/// The rows of level 0 that no walk from the entry point comes to.
-int64_t count_unreachable(const ::faiss::HNSW& hnsw) {
-  if (hnsw.levels.empty()) return 0;
-  std::vector<bool> reached(hnsw.levels.size());
-  std::vector<::faiss::HNSW::storage_idx_t> waiting(1, hnsw.entry_point);
-  reached[static_cast<size_t>(hnsw.entry_point)] = true;
-  int64_t count = 0;
-  while (!waiting.empty()) {
-    const auto node = waiting.back();
-    waiting.pop_back();
-    ++count;
-    size_t begin = 0;
-    size_t end = 0;
-    hnsw.neighbor_range(node, 0, &begin, &end);
-    for (size_t i = begin; i < end && hnsw.neighbors.data()[i] >= 0; ++i) {
-      const auto link = static_cast<size_t>(hnsw.neighbors.data()[i]);
-      if (reached[link]) continue;
-      reached[link] = true;
-      waiting.push_back(static_cast<::faiss::HNSW::storage_idx_t>(link));
-    }
-  }
-  return static_cast<int64_t>(hnsw.levels.size()) - count;
-}
-
-/// An index over a graph, and the rows that it should hold, in order.
-struct Graph {
-  std::unique_ptr<::faiss::Index> index;
-  std::vector<float> rows;
-
-  Graph(const std::string& description, std::vector<float> x)
-      : index(index_factory(kDim, description, ::faiss::METRIC_L2)), rows(std::move(x)) {
-    index->train(ntotal(), rows.data());
-    index->add(ntotal(), rows.data());
-  }
-  int64_t ntotal() const { return std::ssize(rows) / kDim; }
-  const ::faiss::HNSW& hnsw() const { return dynamic_cast<const ::faiss::IndexHNSW&>(*index).hnsw; }
-  void remove(const std::vector<bool>& gone) {
-    std::vector<idx_t> ids;
-    std::vector<float> left;
-    for (int64_t row = 0; row < ntotal(); ++row) {
-      const auto at = rows.begin() + row * kDim;
-      if (gone[static_cast<size_t>(row)]) ids.push_back(row);
-      if (!gone[static_cast<size_t>(row)]) left.insert(left.end(), at, at + kDim);
-    }
-    const ::faiss::IDSelectorBatch sel(ids.size(), ids.data());
-    CHECK(remove_rows(*index, sel) == ids.size());
-    rows = std::move(left);
-    CHECK(index->ntotal == ntotal());
-  }
-  void add(const std::vector<float>& x) {
-    index->add(std::ssize(x) / kDim, x.data());
-    rows.insert(rows.end(), x.begin(), x.end());
-  }
-  /// Links lead to rows that are there, and every row is found when all nodes are kept.
-  void check_whole() const {
-    REQUIRE(hnsw().levels.size() == static_cast<size_t>(ntotal()));
-    CHECK(count_unreachable(hnsw()) == 0);
-    check_links();
-    ::faiss::SearchParametersHNSW wide;
-    wide.efSearch = static_cast<int>(ntotal());
-    if (ntotal() == 0) return;
-    std::vector<idx_t> all = find(*index, std::vector<float>(kDim), ntotal(), &wide).labels;
-    std::sort(all.begin(), all.end());
-    std::vector<idx_t> expected(static_cast<size_t>(ntotal()));
-    std::iota(expected.begin(), expected.end(), 0);
-    CHECK((all == expected));
-  }
-  void check_links() const {
-    for (int64_t row = 0; row < ntotal(); ++row) {
-      size_t begin = 0;
-      size_t end = 0;
-      for (int level = 0; level < hnsw().levels[static_cast<size_t>(row)]; ++level) {
-        hnsw().neighbor_range(row, level, &begin, &end);
-        for (size_t i = begin; i < end && hnsw().neighbors.data()[i] >= 0; ++i) {
-          REQUIRE(hnsw().neighbors.data()[i] < ntotal());
-          REQUIRE(hnsw().levels[static_cast<size_t>(hnsw().neighbors.data()[i])] > level);
-        }
-      }
-    }
-    // The rules of files, too.
-    CHECK(find(*clone_index(*index), queries(), kK) == find(*index, queries(), kK));
-  }
-  static const std::vector<float>& queries() {
-    static const std::vector<float> values = clustered_rows(400, kDim, 2);
-    return values;
-  }
-  double recall_of(int ef) const {
-    ::faiss::SearchParametersHNSW wide;
-    wide.efSearch = ef;
-    return recall(find(*index, queries(), kK, &wide),
-                  find_exactly(rows, queries(), kDim, kK, ::faiss::METRIC_L2), kK);
-  }
-};
+using namespace graphs;  // NOLINT: its graph and sizes are what these tests are of
 
 std::vector<bool> some_of(int64_t rows, double share, uint64_t seed) {
   Random random(seed);
@@ -131,7 +36,7 @@ TEST_CASE("Rows go from a graph, and what is left is whole", "[faiss][graph]") {
   const std::string description = GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW16,Flat");
   const double share = GENERATE(.001, .3, .97);
   CAPTURE(description, share);
-  Graph graph(description, clustered_rows(kRows, kDim, 1));
+  CheckedGraph graph(description, clustered_rows(kRows, kDim, 1));
   for (uint64_t round = 0; round < 3; ++round) {
     graph.remove(some_of(graph.ntotal(), share, round));
     graph.check_whole();
@@ -143,18 +48,18 @@ TEST_CASE("Rows go from a graph, and what is left is whole", "[faiss][graph]") {
 }
 
 TEST_CASE("A graph of which rows go and come has the recall of a new one", "[faiss][graph]") {
-  Graph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
+  CheckedGraph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
   for (uint64_t round = 0; round < 5; ++round) {
     graph.remove(some_of(graph.ntotal(), .1, round));
     graph.add(clustered_rows(kRows - graph.ntotal(), kDim, 50 + round));
   }
   graph.check_whole();
-  const Graph fresh("HNSW16,Polar4", graph.rows);
+  const CheckedGraph fresh("HNSW16,Polar4", graph.rows);
   CHECK(graph.recall_of(20) >= fresh.recall_of(20) - .02);
 }
 
 TEST_CASE("Rows of a graph are updated in place", "[faiss][graph]") {
-  Graph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
+  CheckedGraph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
   for (uint64_t round = 0; round < 4; ++round) {
     const int64_t n = round == 3 ? kRows : 300;
     Random random(round);
@@ -177,7 +82,7 @@ TEST_CASE("Rows of a graph are updated in place", "[faiss][graph]") {
       error += std::pow(stored[i] - graph.rows[static_cast<size_t>(ids[0]) * kDim + i], 2) / kDim;
     CHECK(error < .02);
   }
-  const Graph fresh("HNSW16,Polar4", graph.rows);
+  const CheckedGraph fresh("HNSW16,Polar4", graph.rows);
   CHECK(graph.recall_of(20) >= fresh.recall_of(20) - .02);
   const idx_t beyond = kRows;
   require_faiss_error("id 2000 is not",
@@ -188,7 +93,7 @@ TEST_CASE("Equal rows go from a graph", "[faiss][graph]") {
   // A chain of equal rows stays one, whichever of them go; the first of them, too.
   std::vector<float> x = clustered_rows(kRows, kDim, 7);
   for (int64_t i = 0; i < kRows / 2; ++i) std::copy_n(x.data(), kDim, x.data() + 2 * i * kDim);
-  Graph graph("HNSW8,Polar4", x);
+  CheckedGraph graph("HNSW8,Polar4", x);
   std::vector<bool> first(kRows);
   first[0] = first[2] = true;
   graph.remove(first);
@@ -202,7 +107,7 @@ TEST_CASE("Equal rows go from a graph", "[faiss][graph]") {
 }
 
 TEST_CASE("All rows go from a graph, and others come", "[faiss][graph]") {
-  Graph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
+  CheckedGraph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
   graph.remove(std::vector<bool>(kRows, true));
   graph.check_whole();
   graph.add(clustered_rows(kRows, kDim, 1));
@@ -217,12 +122,12 @@ TEST_CASE("All rows go from a graph, and others come", "[faiss][graph]") {
 TEST_CASE("Whole clusters go from a graph", "[faiss][graph]") {
   // Neighbours of neighbours go, too.
   std::vector<float> x = clustered_rows(kRows, kDim, 1);
-  Graph graph("HNSW8,Polar4", x);
+  CheckedGraph graph("HNSW8,Polar4", x);
   std::vector<bool> gone;
   for (int64_t row = 0; row < kRows; ++row) gone.push_back(x[static_cast<size_t>(row * kDim)] > 0);
   graph.remove(gone);
   graph.check_whole();
-  CHECK(graph.recall_of(40) >= Graph("HNSW8,Polar4", graph.rows).recall_of(40) - .02);
+  CHECK(graph.recall_of(40) >= CheckedGraph("HNSW8,Polar4", graph.rows).recall_of(40) - .02);
 }
 
 TEST_CASE("Rows go from a graph in containers", "[faiss][graph]") {

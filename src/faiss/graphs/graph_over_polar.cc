@@ -9,6 +9,7 @@
 #include "src/faiss/graphs/graph_links.h"
 #include "src/faiss/graphs/nsg_builder.h"
 #include "src/faiss/graphs/nsg_graph.h"
+#include "src/faiss/graphs/single_removal.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
@@ -40,6 +41,18 @@ size_t HNSWOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
     const OmpThreads omp_threads(0);
     return remove_rows(*this, sel);
   });
+}
+
+std::optional<idx_t> HNSWOverPolar::remove_row(idx_t row) {
+  auto& stored = dynamic_cast<IndexPolar&>(*storage);
+  stored.require_removable("remove");
+  if (!incoming_links.is_of(hnsw.levels.size())) incoming_links.find(hnsw);
+  SingleRemoval removal(*this, incoming_links, static_cast<storage_idx_t>(row));
+  if (!removal.is_possible()) return std::nullopt;
+  stored.remove_row(row, removal.heir());
+  removal.apply(hnsw, incoming_links);
+  ntotal = stored.ntotal;
+  return removal.heir();
 }
 
 template <>

@@ -7,11 +7,13 @@
 #include <faiss/IndexNSG.h>
 
 #include <memory>
+#include <optional>
 
 #include "polarquant/faiss.h"
 #include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/graphs/graph_search.h"
+#include "src/faiss/graphs/incoming_links.h"
 
 namespace polarquant {
 
@@ -56,6 +58,13 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   void add(idx_t n, const float* x) override;
   /// Rows that are left close up in their order (hnsw_removal.h).
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
+  /// Takes out one row, in whose place a later one comes, which is returned, and in its place the
+  /// last one. Costs no more than the rows near them. None, and nothing has changed, where
+  /// remove_ids is needed (SingleRemoval::is_possible).
+  std::optional<idx_t> remove_row(idx_t row);
+
+  /// Known from the first remove_row on.
+  IncomingLinks incoming_links;
 };
 
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {

@@ -10,12 +10,16 @@
 
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_links.h"
 #include "src/faiss/graphs/hnsw_removal.h"
+#include "src/faiss/graphs/single_removal.h"
 #include "src/faiss/index/added_rows.h"
 #include "src/faiss/index/row_changes.h"
 
 namespace polarquant {
+
+using Node = ::faiss::HNSW::storage_idx_t;
 
 void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, const float* x) {
   if (n == 0) return;
@@ -37,8 +41,7 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
   for (idx_t i = 0; i < n; ++i) {
     if (last[positions[i]] != i) continue;
     const idx_t row = positions[i];
-    replaced.push_back({static_cast<::faiss::HNSW::storage_idx_t>(row),
-                        static_cast<::faiss::HNSW::storage_idx_t>(before + std::ssize(rows))});
+    replaced.push_back({static_cast<Node>(row), static_cast<Node>(before + std::ssize(rows))});
     rows.push_back(row);
     levels.push_back(graph.hnsw.levels[static_cast<size_t>(row)]);
     values.insert(values.end(), x + i * graph.d, x + (i + 1) * graph.d);
@@ -48,15 +51,30 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
   // What an add teaches would be taken back with it.
   if (storage->rows_as_floats() > 0 && before + count >= IndexPolar::rows_to_learn)
     storage->code_rows();
+  auto* ours = dynamic_cast<HNSWOverPolar*>(&graph);
+  if (ours != nullptr && count == 1 && !ours->incoming_links.is_of(graph.hnsw.levels.size()))
+    ours->incoming_links.find(graph.hnsw);
   // The rows that come are in the storage twice, until they are linked.
-  const AddedRows added(*storage, count);
+  AddedRows added(*storage, count);
   add_rows(*storage, count, values.data(), nullptr);
   std::optional<HnswRemoval> removal;
+  std::optional<SingleRemoval> single;
   link_rows(graph, before, count, values.data(), levels, [&] {
+    if (ours != nullptr && count == 1 &&
+        ours->incoming_links.has_counts_of(graph.hnsw.levels.size())) {
+      single.emplace(graph, ours->incoming_links, static_cast<Node>(rows.front()));
+      if (single->is_possible()) return storage->remove_row(rows.front(), before);
+      single.reset();
+    }
     removal.emplace(graph, gone, std::move(replaced));
     storage->update_rows(count, rows.data(), values.data(), {});
   });
+  if (single) {
+    added.keep();
+    return single->apply(graph.hnsw, ours->incoming_links);
+  }
   removal->apply(graph.hnsw);
+  if (ours != nullptr) ours->incoming_links.forget();
 }
 
 }  // namespace polarquant

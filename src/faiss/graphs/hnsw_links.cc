@@ -14,6 +14,7 @@
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/graphs/equal_rows.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_graph.h"
 #include "src/faiss/graphs/shared_graph.h"
 
@@ -63,6 +64,11 @@ class Heap {
   std::vector<Neighbour> values_;
 };
 
+struct DroppedLink {
+  Node from;
+  Node to;
+};
+
 /// One thread's part.
 class Linker {
  public:
@@ -74,6 +80,7 @@ class Linker {
         seen_(graph.rows()) {}
 
   const LinkLog& log() const { return log_; }
+  const std::vector<DroppedLink>& dropped() const { return dropped_; }
 
   void link(Node node, int top_level, const float* x) {
     distances_->set_query(x);
@@ -193,6 +200,7 @@ class Linker {
     own.set(kFirst, first);
     own.set(kSelf, node);
     if (at < first_links.size()) {
+      if (graph_.knows_incoming()) dropped_.push_back({first, first_links[at]});
       first_links.set(at, node);
     } else {
       size_t free = first_links.size();
@@ -269,6 +277,9 @@ class Linker {
       rivals_.push({distance(from, to), to});
     }
     if (level == 0) keep_last_links(from, links, capacity, chained);
+    if (graph_.knows_incoming())
+      for (size_t i = 0; i < links.size(); ++i)
+        if (links[i] != chained && !holds(rivals_, links[i])) dropped_.push_back({from, links[i]});
     size_t i = 0;
     for (; !rivals_.empty(); ++i) links.set(i, rivals_.pop().node);
     if (chained >= 0) links.set(i++, chained);
@@ -307,6 +318,7 @@ class Linker {
   std::vector<uint8_t> seen_;
   uint8_t visit_ = 1;
   LinkLog log_;
+  std::vector<DroppedLink> dropped_;
   Heap<FarthestOnTop> found_;
   Heap<NearestOnTop> waiting_;
   Heap<FarthestOnTop> rivals_;
@@ -373,6 +385,33 @@ RowsByLevel rows_by_level(const ::faiss::HNSW& hnsw, idx_t n0, idx_t n) {
   return sorted;
 }
 
+/// Rows of a graph for each row that comes, up to which what is known of incoming links is kept up.
+constexpr idx_t kRowsForNewOne = 16;
+
+/// What the graph of n0 rows knows; null where it knows nothing, or is to find it anew after so
+/// many rows.
+IncomingLinks* incoming_links_of(::faiss::IndexHNSW& index, idx_t n0, idx_t n) {
+  auto* graph = dynamic_cast<HNSWOverPolar*>(&index);
+  if (graph == nullptr) return nullptr;
+  IncomingLinks& links = graph->incoming_links;
+  if (links.is_of(static_cast<size_t>(n0)) && n <= std::max<idx_t>(n0 / kRowsForNewOne, 1))
+    return &links;
+  links.forget();
+  return nullptr;
+}
+
+/// Notes what links of rows that came have none back, and what links to rows that dropped one.
+void note_far_links(const ::faiss::HNSW& hnsw, idx_t n0, const std::vector<DroppedLink>& dropped,
+                    IncomingLinks* incoming) {
+  const auto note = [&](Node from, Node to) {
+    if (to >= 0 && !links_to(hnsw, to, from)) incoming->note_far(to, from);
+  };
+  for (auto node = static_cast<Node>(n0); static_cast<size_t>(node) < hnsw.levels.size(); ++node)
+    for (const Node link : all_links(hnsw, node)) note(node, link);
+  for (const auto& [from, to] : dropped)
+    if (links_to(hnsw, to, from)) note(to, from);
+}
+
 void require_going_on() {
   if (::faiss::InterruptCallback::is_interrupted())
     throw ::faiss::FaissException("computation interrupted");
@@ -391,7 +430,9 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
   }
   hnsw.prepare_level_tab(static_cast<size_t>(n), true);
   RowsByLevel sorted = rows_by_level(hnsw, n0, n);
-  SharedGraph graph(hnsw, n0);
+  IncomingLinks* incoming = incoming_links_of(index, n0, n);
+  if (incoming != nullptr) incoming->extend(static_cast<size_t>(n0 + n));
+  SharedGraph graph(hnsw, n0, incoming);
   std::vector<std::unique_ptr<Linker>> linkers(static_cast<size_t>(thread_count(0, n)));
   const auto check_period = static_cast<int64_t>(::faiss::InterruptCallback::get_period_hint(
       static_cast<size_t>(index.d) * static_cast<size_t>(hnsw.efConstruction)));
@@ -414,11 +455,17 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
         linker->link(rows[i], static_cast<int>(level), x + (rows[i] - n0) * index.d);
       });
     }
+    if (incoming != nullptr) {
+      for (const auto& linker : linkers)
+        if (linker != nullptr) note_far_links(hnsw, n0, linker->dropped(), incoming);
+    }
     if (finish) finish();
   } catch (...) {
     for (const auto& linker : linkers) {
       if (linker != nullptr) linker->log().put_back(graph);
     }
+    // Links of rows that go again are counted, too.
+    if (incoming != nullptr) incoming->forget();
     throw;
   }
   before.keep();

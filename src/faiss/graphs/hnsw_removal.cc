@@ -2,11 +2,10 @@
 #include "src/faiss/graphs/hnsw_removal.h"
 
 #include <algorithm>
-#include <limits>
-#include <memory>
 #include <utility>
 
 #include "src/core/work_progress.h"
+#include "src/faiss/graphs/graph_relinker.h"
 #include "src/faiss/graphs/removed_chains.h"
 
 namespace polarquant {
@@ -15,12 +14,6 @@ using Node = ::faiss::HNSW::storage_idx_t;
 
 namespace {
 
-/// Links of a row that goes that are looked at for each link to it. Half of 117,659 rows of 384
-/// dimensions removed, a 32nd at a time: recall@10 is .940 with all 42 and with 8, .935 with 6,
-/// .922 with none; a new graph has .946.
-constexpr size_t kLookedAt = 8;
-/// Rows that go are passed through for a neighbour that stays, so many at most.
-constexpr size_t kMostPassed = 64;
 /// Nodes that are kept while the nearest one that can be reached is looked for.
 constexpr size_t kNearestKept = 32;
 /// Nodes between two questions whether to go on.
@@ -35,8 +28,11 @@ class RemovalPlanner {
                  HnswRemoval* removal)
       : hnsw_(index.hnsw),
         rows_(index.hnsw, gone),
-        distances_(index.storage->get_distance_computer()),
-        sign_(index.storage->metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F),
+        distances_(index),
+        relinker_(rows_, distances_,
+                  [this](Node node, int level, std::span<const Node> links) {
+                    change(node, level, links);
+                  }),
         plan_(*removal),
         change_of_(static_cast<size_t>(rows_.count()), -1) {}
 
@@ -47,15 +43,13 @@ class RemovalPlanner {
       if (node % kBetweenPolls == 0) poll_work();
       if (rows_.is_gone(node)) continue;
       for (int level = 0; level < hnsw_.levels[static_cast<size_t>(node)]; ++level)
-        relink(node, level);
+        relinker_.relink(node, level);
     }
     if (plan_.kept_ > 0) reach_all();
   }
 
  private:
   using Change = HnswRemoval::Change;
-
-  float distance(Node a, Node b) { return sign_ * distances_->symmetric_dis(a, b); }
 
   void number_rows() {
     const auto count = static_cast<size_t>(rows_.count());
@@ -88,92 +82,11 @@ class RemovalPlanner {
     plan_.max_level_ = levels - 1;
   }
 
-  void relink(Node node, int level) {
-    if (level == 0 && rows_.is_chained(node)) {
-      const Node first = rows_.first_of_chain(node);
-      if (!rows_.is_gone(first)) {
-        const Node next = rows_.next_in_chain(node);
-        if (next != rows_.chain_link(node)) change(node, level, {node, first, next});
-        return;
-      }
-      const Node stand_in = rows_.stand_in(first, 0);
-      if (stand_in != node) {
-        change(node, level, {node, stand_in, rows_.next_in_chain(node)});
-        return;
-      }
-      // It takes the first one's place.
-      relink_as(node, first, level);
-      return;
-    }
-    relink_as(node, node, level);
-  }
-
-  /// The links of `node` become those of `owner` without rows that go.
-  void relink_as(Node node, Node owner, int level) {
-    const std::span<const Node> links = rows_.links(owner, level);
-    // Most lists stay as they are.
-    if (node == owner &&
-        std::none_of(links.begin(), links.end(), [this](Node link) { return rows_.is_gone(link); }))
-      return;
-    kept_links_.clear();
-    lost_.clear();
-    bool changes = node != owner;
-    for (const Node link : links) {
-      const Node to = level == 0 && rows_.is_chain_of(link, owner) ? rows_.chain_after(link, node)
-                                                                   : rows_.stand_in(link, level);
-      changes = changes || to != link;
-      if (to >= 0 && to != node && !is_kept_link(to)) {
-        kept_links_.push_back(to);
-      } else if (to < 0 && !(level == 0 && rows_.is_chain_of(link, owner))) {
-        lost_.push_back(link);
-      }
-    }
-    if (!changes) return;
-    for (const Node lost : lost_) link_past(node, lost, level);
-    change(node, level, kept_links_);
-  }
-
-  bool is_kept_link(Node node) const {
-    return std::find(kept_links_.begin(), kept_links_.end(), node) != kept_links_.end();
-  }
-
-  /// Links the node to the nearest of some neighbours of a row that goes.
-  void link_past(Node node, Node lost, int level) {
-    Node nearest = -1;
-    float nearest_distance = std::numeric_limits<float>::infinity();
-    passed_.assign(1, lost);
-    for (size_t i = 0; i < passed_.size() && nearest < 0; ++i) {
-      const std::span<const Node> links = rows_.links(passed_[i], level);
-      // Others for each node, so that all of them take part.
-      const size_t step = std::max<size_t>(links.size() / kLookedAt, 1);
-      for (size_t at = static_cast<size_t>(node) % step; at < links.size(); at += step) {
-        const Node link = links[at];
-        if (level == 0 && rows_.is_chained(link)) continue;
-        const Node to = rows_.stand_in(link, level);
-        if (to < 0) {
-          if (passed_.size() < kMostPassed &&
-              std::find(passed_.begin(), passed_.end(), link) == passed_.end())
-            passed_.push_back(link);
-          continue;
-        }
-        if (to == node || is_kept_link(to)) continue;
-        const float to_node = distance(node, to);
-        if (to_node < nearest_distance) {
-          nearest_distance = to_node;
-          nearest = to;
-        }
-      }
-    }
-    if (nearest >= 0) kept_links_.push_back(nearest);
-  }
-
-  void change(Node node, int level, const std::vector<Node>& links) {
+  void change(Node node, int level, std::span<const Node> links) {
     if (level == 0)
       change_of_[static_cast<size_t>(node)] = static_cast<Node>(plan_.changes_.size());
-    const auto last = std::find(links.begin(), links.end(), -1);
-    plan_.changes_.push_back(
-        {node, level, plan_.links_.size(), static_cast<size_t>(last - links.begin())});
-    plan_.links_.insert(plan_.links_.end(), links.begin(), last);
+    plan_.changes_.push_back({node, level, plan_.links_.size(), links.size()});
+    plan_.links_.insert(plan_.links_.end(), links.begin(), links.end());
   }
 
   // ---- Nodes that cannot be reached ----
@@ -226,7 +139,7 @@ class RemovalPlanner {
   /// The nearest of the nodes that a walk from the entry point meets.
   Node nearest_reached(Node node) {
     const Node start = first_of_equal(plan_.entry_point_);
-    std::vector<std::pair<float, Node>> best = {{distance(node, start), start}};
+    std::vector<std::pair<float, Node>> best = {{distances_(node, start), start}};
     std::vector<Node> expanded;
     std::vector<Node> seen = {start};
     const auto holds = [](const std::vector<Node>& nodes, Node one) {
@@ -241,7 +154,7 @@ class RemovalPlanner {
       for (const Node link : new_links(expanded.back())) {
         if (is_chained_now(link) || holds(seen, link)) continue;
         seen.push_back(link);
-        best.emplace_back(distance(node, link), link);
+        best.emplace_back(distances_(node, link), link);
       }
       std::sort(best.begin(), best.end());
       if (best.size() > kNearestKept) best.resize(kNearestKept);
@@ -274,13 +187,10 @@ class RemovalPlanner {
 
   const ::faiss::HNSW& hnsw_;
   RemovedChains rows_;
-  std::unique_ptr<::faiss::DistanceComputer> distances_;
-  float sign_;
+  RowDistances distances_;
+  GraphRelinker relinker_;
   HnswRemoval& plan_;
   std::vector<Node> change_of_;  // of level 0
-  std::vector<Node> kept_links_;
-  std::vector<Node> lost_;
-  std::vector<Node> passed_;
   std::vector<Node> waiting_;
   std::vector<bool> reached_;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/graphs/incoming_links.h"
 
 namespace polarquant {
 
@@ -22,39 +23,46 @@ class SharedGraph {
  public:
   using Node = ::faiss::HNSW::storage_idx_t;
 
-  SharedGraph(::faiss::HNSW& hnsw, idx_t n0)
+  /// incoming: of the graph, whose counts are kept up; or null.
+  SharedGraph(::faiss::HNSW& hnsw, idx_t n0, IncomingLinks* incoming)
       : hnsw_(hnsw),
+        incoming_(incoming),
         first_new_(static_cast<Node>(n0)),
         marks_(std::make_unique<std::atomic<uint8_t>[]>(hnsw.levels.size())) {}
 
   class Links {
    public:
-    Links(Node* first, size_t count) : first_(first), count_(count) {}
+    Links(Node* first, size_t count, IncomingLinks* incoming)
+        : first_(first), count_(count), incoming_(incoming) {}
     size_t size() const { return count_; }
     Node operator[](size_t i) const {
       return std::atomic_ref<Node>(first_[i]).load(std::memory_order_relaxed);
     }
     void set(size_t i, Node node) {
+      if (incoming_ != nullptr) incoming_->replace((*this)[i], node);
       std::atomic_ref<Node>(first_[i]).store(node, std::memory_order_relaxed);
     }
 
    private:
     Node* first_;
     size_t count_;
+    IncomingLinks* incoming_;
   };
   Links links(Node node, int level) const {
     size_t begin = 0;
     size_t end = 0;
     hnsw_.neighbor_range(node, level, &begin, &end);
-    return {hnsw_.neighbors.data() + begin, end - begin};
+    return {hnsw_.neighbors.data() + begin, end - begin, incoming_};
   }
   /// Links on all levels.
   Links links(Node node) const {
     const size_t begin = hnsw_.offsets[static_cast<size_t>(node)];
-    return {hnsw_.neighbors.data() + begin, hnsw_.offsets[static_cast<size_t>(node) + 1] - begin};
+    return {hnsw_.neighbors.data() + begin, hnsw_.offsets[static_cast<size_t>(node) + 1] - begin,
+            incoming_};
   }
   size_t ef_construction() const { return static_cast<size_t>(hnsw_.efConstruction); }
   size_t rows() const { return hnsw_.levels.size(); }
+  bool knows_incoming() const { return incoming_ != nullptr; }
   bool is_old(Node node) const { return node < first_new_; }
 
   class Lock {
@@ -101,6 +109,7 @@ class SharedGraph {
   static constexpr uint8_t kSaved = 2;  // a row that was there: its links are in a log
 
   ::faiss::HNSW& hnsw_;
+  IncomingLinks* incoming_;
   Node first_new_;
   std::unique_ptr<std::atomic<uint8_t>[]> marks_;
   std::mutex entry_mutex_;

@@ -15,6 +15,7 @@
 #include "polarquant/faiss.h"
 #include "src/faiss/files/stored_kinds.h"
 #include "src/faiss/foreign/stored_faiss.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 
 namespace polarquant {
 namespace {
@@ -44,6 +45,8 @@ size_t own_bytes(const ::faiss::Index& index) {
     bytes = graph->hnsw.neighbors.size() * sizeof(int32_t) +
             graph->hnsw.levels.size() * sizeof(int32_t) +
             graph->hnsw.offsets.size() * sizeof(size_t);
+    if (const auto* ours = dynamic_cast<const HNSWOverPolar*>(graph))
+      bytes += ours->incoming_links.memory_bytes();
   } else if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
     if (const auto* links = nsg->nsg.final_graph.get()) {
       bytes = static_cast<size_t>(links->N) * static_cast<size_t>(links->K) * sizeof(int32_t);

@@ -75,6 +75,11 @@ void IndexPolar::remove_positions(const std::vector<uint64_t>& gone) noexcept {
   ntotal = codes_->rows();
 }
 
+void IndexPolar::remove_row(idx_t row, idx_t heir) {
+  codes_->remove_row(*codec_, row, heir);
+  ntotal = codes_->rows();
+}
+
 size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
     require_removable("remove_ids");

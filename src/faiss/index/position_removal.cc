@@ -11,6 +11,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/selector_filter.h"
 #include "src/scan/layout/row_removal.h"
 
@@ -63,6 +64,7 @@ void PositionRemoval::apply() noexcept {
     index_.remove_ids(GoneRows(gone_));
   } else {
     if (links_ != nullptr) links_->apply(dynamic_cast<::faiss::IndexHNSW&>(index_).hnsw);
+    if (auto* graph = dynamic_cast<HNSWOverPolar*>(&index_)) graph->incoming_links.forget();
     index_.ntotal = parts_.front().index_.ntotal;
   }
 }

@@ -28,6 +28,7 @@
 #include "src/faiss/graphs/hnsw_links.h"
 #include "src/faiss/graphs/nsg_builder.h"
 #include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/id_map_removal.h"
 #include "src/faiss/index/list_places.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/position_removal.h"
@@ -148,48 +149,6 @@ void merge_id_maps(::faiss::IndexIDMap& index, ::faiss::IndexIDMap& other, idx_t
   if (auto* other_both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&other))
     other_both_ways->rev_map.clear();
   other.ntotal = 0;
-}
-
-/// Rows, by their numbers, that a selector names; asked for all of them before any goes.
-class SelectedRows final : public ::faiss::IDSelector {
- public:
-  template <typename IdOf>
-  SelectedRows(const ::faiss::IDSelector& sel, idx_t rows, const IdOf& id_of)
-      : selected_(static_cast<size_t>(rows)) {
-    for (idx_t row = 0; row < rows; ++row)
-      selected_[static_cast<size_t>(row)] = sel.is_member(id_of(row));
-  }
-  bool is_member(idx_t row) const override { return selected_[static_cast<size_t>(row)]; }
-
- private:
-  std::vector<bool> selected_;
-};
-
-size_t remove_from_id_map(::faiss::IndexIDMap& map, const ::faiss::IDSelector& sel) {
-  require(!counts_rows(*map.index), StatusCode::unsupported,
-          "remove: rows of an inverted file in an id map cannot be removed");
-  const SelectedRows gone(sel, map.ntotal,
-                          [&](idx_t row) { return map.id_map[static_cast<size_t>(row)]; });
-  auto* both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&map);
-  const size_t removed = remove_rows(*map.index, gone);
-  // From here on nothing fails.
-  size_t kept = 0;
-  for (idx_t row = 0; row < map.ntotal; ++row) {
-    const idx_t id = map.id_map[static_cast<size_t>(row)];
-    if (both_ways != nullptr) {
-      const auto entry = both_ways->rev_map.find(id);
-      if (entry != both_ways->rev_map.end() && entry->second == row) {
-        if (gone.is_member(row))
-          both_ways->rev_map.erase(entry);
-        else
-          entry->second = static_cast<idx_t>(kept);
-      }
-    }
-    if (!gone.is_member(row)) map.id_map[kept++] = id;
-  }
-  map.id_map.resize(kept);
-  map.ntotal = map.index->ntotal;
-  return removed;
 }
 
 // ---- Rows that come ----
@@ -366,7 +325,11 @@ size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel) {
     index.ntotal = chain->index->ntotal;
     return removed;
   }
-  if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) return remove_from_id_map(*map, sel);
+  if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) {
+    require(!counts_rows(*map->index), StatusCode::unsupported,
+            "remove: rows of an inverted file in an id map cannot be removed");
+    return remove_from_id_map(*map, sel);
+  }
   auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index);
   if (ivf != nullptr && dynamic_cast<IndexIVFPolar*>(ivf) == nullptr) {
     require(has_plain_lists(*ivf), StatusCode::unsupported,

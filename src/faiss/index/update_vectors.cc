@@ -40,13 +40,15 @@ std::vector<idx_t> rows_of_map(const ::faiss::IndexIDMap& map, idx_t n, const id
   if (const auto* map2 = dynamic_cast<const ::faiss::IndexIDMap2*>(&map)) {
     row_of_id = &map2->rev_map;
   } else {
+    for (idx_t i = 0; i < n; ++i) made[keys[i]] = -1;
     for (size_t row = 0; row < map.id_map.size(); ++row)
-      made[map.id_map[row]] = static_cast<idx_t>(row);
+      if (const auto wanted = made.find(map.id_map[row]); wanted != made.end())
+        wanted->second = static_cast<idx_t>(row);
   }
   std::vector<idx_t> rows;
   for (idx_t i = 0; i < n; ++i) {
     const auto found = row_of_id->find(keys[i]);
-    require(found != row_of_id->end(), StatusCode::not_found,
+    require(found != row_of_id->end() && found->second >= 0, StatusCode::not_found,
             "update_vectors: id {} is not in the index, which holds {} rows", keys[i], map.ntotal);
     rows.push_back(found->second);
   }

@@ -117,6 +117,15 @@ class FloatRowStore final : public RowStore {
     }
   }
 
+  void remove_row(const Codec& /*codec*/, int64_t row, int64_t heir) override {
+    if (read_only_) refuse_change_of_mapped();
+    const auto at = [this](int64_t i) { return values_.begin() + i * dim_; };
+    const int64_t last = rows() - 1;
+    if (heir != row) std::copy(at(heir), at(heir + 1), at(row));
+    if (last != heir) std::copy(at(last), at(last + 1), at(heir));
+    values_.erase(at(last), values_.end());
+  }
+
   Mark mark(const Codec& /*codec*/) const override { return {rows(), {}}; }
   void go_back_to(const Codec& /*codec*/, const Mark& mark) noexcept override {
     values_.erase(values_.begin() + mark.rows * dim_, values_.end());

@@ -127,6 +127,18 @@ void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const 
   }
 }
 
+void RowStore::remove_row(const Codec& codec, int64_t row, int64_t heir) {
+  std::vector<uint8_t> code(codec.layout().group_bytes);
+  const auto copy = [&](int64_t from, int64_t to) {
+    get(codec, from, code.data());
+    overwrite(codec, to, code.data());
+  };
+  const int64_t last = rows() - 1;
+  if (heir != row) copy(heir, row);
+  if (last != heir) copy(last, heir);
+  go_back_to(codec, {last, {}});
+}
+
 void RowStore::swap_remove(const Codec& codec, std::span<const int64_t> rows) {
   std::vector<uint8_t> code(codec.layout().group_bytes);
   for (const int64_t row : rows) {

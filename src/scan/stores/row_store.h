@@ -63,6 +63,9 @@ class RowStore {
   /// Takes out rows, falling, by putting each time the last row in the place of one; costs no more
   /// than these. Unchanged after an error.
   virtual void swap_remove(const Codec& codec, std::span<const int64_t> rows);
+  /// Takes out a row, in whose place the row `heir`, no earlier one, comes, and in its place the
+  /// last one. Unchanged after an error.
+  virtual void remove_row(const Codec& codec, int64_t row, int64_t heir);
 
   /// The state before an append, for taking it back.
   struct Mark {

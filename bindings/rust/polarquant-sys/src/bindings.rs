@@ -708,8 +708,9 @@ extern "C" {
     #[doc = " cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. Of rows with ids the"]
     #[doc = " last ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in"]
     #[doc = " an index that is one of our specs or an inverted file of them, about a microsecond a row that"]
-    #[doc = " goes; else a pass over all rows, of a graph over all links too, whose rows that went"]
-    #[doc = " cost about as much as rows that come: many in one call cost less. Memory is given back."]
+    #[doc = " goes; of an HNSW graph of our codes in an id map, in a call for one row, about as much as a row"]
+    #[doc = " that comes; else a pass over all rows, of a graph over all links too, so that many in one call"]
+    #[doc = " cost less. Memory is given back."]
     pub fn polar_index_remove(
         index: *mut polar_index,
         n: i64,
