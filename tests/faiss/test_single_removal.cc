@@ -64,8 +64,14 @@ TEST_CASE("Single rows go from a graph, and it stays whole", "[faiss][graph]") {
 }
 
 TEST_CASE("No single row that goes takes others along", "[faiss][graph]") {
-  CheckedGraph graph("HNSW8,Polar4", clustered_rows(300, kDim, 1));
-  Random random(6);
+  // Full lists, of which links go by way of others.
+  const std::string description = GENERATE("HNSW8,Polar4", "HNSW3,Polar4", "HNSW2,Polar4");
+  const auto seed = static_cast<uint64_t>(GENERATE(1, 2, 3, 4, 5, 6));
+  CAPTURE(description, seed);
+  CheckedGraph graph(description, clustered_rows(300, kDim, seed));
+  Random random(seed);
+  // With so few links rows that come may cut others off.
+  const bool is_whole = count_unreachable(graph.hnsw()) == 0;
   int64_t removed = 0;
   for (int i = 0; i < 280; ++i) {
     const int64_t unreachable = count_unreachable(graph.hnsw());
@@ -74,7 +80,7 @@ TEST_CASE("No single row that goes takes others along", "[faiss][graph]") {
   }
   CHECK(removed > 200);
   check_counts(over_polar(graph));
-  graph.check_whole();
+  if (is_whole) graph.check_whole();
 }
 
 TEST_CASE("Single equal rows go from a graph", "[faiss][graph]") {

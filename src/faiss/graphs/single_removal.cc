@@ -174,7 +174,10 @@ class SingleRemovalPlanner {
                             : *std::max_element(after.begin(), after.end(), [this](Node a, Node b) {
                                 return incoming_.count(a) < incoming_.count(b);
                               });
-    return is_reached_by_all(middle, before) && leads_to_all(middle, after);
+    if (!leads_to_all(middle, after)) return false;
+    // A row that lost a link to make space is to lead there, too, by what it has now.
+    before.insert(before.end(), gave_up_links_.begin(), gave_up_links_.end());
+    return is_reached_by_all(middle, before);
   }
 
   bool is_reached_by_all(Node to, const std::vector<Node>& from) {
@@ -273,12 +276,13 @@ class SingleRemovalPlanner {
     std::vector<Node> own = copy_of(node);
     if (std::find(own.begin(), own.end(), *handed_on) == own.end()) {
       if (own.size() == rows_.capacity(0)) {
-        // What the walk came to does not need it.
+        // The walk came there without it.
         const auto dropped = std::find_if(own.begin(), own.end(), [this](Node link) {
           return walked_.holds(link) && !is_chained_now(link);
         });
         if (dropped == own.end()) return false;
         own.erase(dropped);
+        gave_up_links_.push_back(node);
       }
       own.push_back(*handed_on);
       change(node, 0, own);
@@ -315,6 +319,7 @@ class SingleRemovalPlanner {
   RowSet seen_;
   RowSet walked_;
   RowSet changed_;
+  std::vector<Node> gave_up_links_;
 };
 
 SingleRemoval::SingleRemoval(const ::faiss::IndexHNSW& index, const IncomingLinks& incoming,
