@@ -44,12 +44,7 @@ void read_struct(const char* name, const void* from, size_t first_bytes, void* i
 
 void write_struct(const char* name, const void* from, size_t first_bytes, void* into,
                   size_t known_bytes) {
-  const size_t given_bytes = require_struct_size(name, into, first_bytes);
-  const size_t copied = std::min(given_bytes, known_bytes);
-  constexpr size_t kHead = sizeof(uint32_t);
-  std::memcpy(static_cast<uint8_t*>(into) + kHead, static_cast<const uint8_t*>(from) + kHead,
-              copied - kHead);
-  std::memset(static_cast<uint8_t*>(into) + copied, 0, given_bytes - copied);
+  fill_struct(from, known_bytes, into, require_struct_size(name, into, first_bytes));
 }
 
 void fill_struct(const void* from, size_t known_bytes, void* into, size_t given_bytes) {

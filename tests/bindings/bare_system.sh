@@ -22,11 +22,6 @@ example:
 HELP
 }
 
-say() { printf '%s\n' "$*" >&2; }
-die() {
-  say "bare_system.sh: $*"
-  exit 1
-}
 # shellcheck source=tests/support/debian_system.sh
 source "$root/tests/support/debian_system.sh"
 

@@ -26,12 +26,6 @@ examples:
 HELP
 }
 
-say() { printf '%s\n' "$*" >&2; }
-die() {
-  say "run.sh: $*"
-  exit 1
-}
-
 # shellcheck source=tests/support/debian_system.sh
 source "$root/tests/support/debian_system.sh"
 

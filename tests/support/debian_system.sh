@@ -1,6 +1,12 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: MIT
-# A bare Debian system in a folder, with this checkout's files in it. Sourced, with $root set and die and say defined.
+# A bare Debian system in a folder, with this checkout's files in it. Sourced, with $root set.
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+  say "${0##*/}: $*"
+  exit 1
+}
 
 # make_system RELEASE FOLDER: once; FOLDER/made tells that it is whole.
 make_system() {

@@ -46,7 +46,7 @@ size_t HNSWOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
 std::optional<idx_t> HNSWOverPolar::remove_row(idx_t row) {
   auto& stored = dynamic_cast<IndexPolar&>(*storage);
   stored.require_removable("remove");
-  if (!incoming_links.is_of(hnsw.levels.size())) incoming_links.find(hnsw);
+  incoming_links.require_of(hnsw);
   SingleRemoval removal(*this, incoming_links, static_cast<storage_idx_t>(row));
   if (!removal.is_possible()) return std::nullopt;
   stored.remove_row(row, removal.heir());

@@ -52,8 +52,7 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
   if (storage->rows_as_floats() > 0 && before + count >= IndexPolar::rows_to_learn)
     storage->code_rows();
   auto* ours = dynamic_cast<HNSWOverPolar*>(&graph);
-  if (ours != nullptr && count == 1 && !ours->incoming_links.is_of(graph.hnsw.levels.size()))
-    ours->incoming_links.find(graph.hnsw);
+  if (ours != nullptr && count == 1) ours->incoming_links.require_of(graph.hnsw);
   // The rows that come are in the storage twice, until they are linked.
   AddedRows added(*storage, count);
   add_rows(*storage, count, values.data(), nullptr);

@@ -49,8 +49,6 @@ class RemovalPlanner {
   }
 
  private:
-  using Change = HnswRemoval::Change;
-
   void number_rows() {
     const auto count = static_cast<size_t>(rows_.count());
     plan_.drops_.resize(count);
@@ -85,8 +83,7 @@ class RemovalPlanner {
   void change(Node node, int level, std::span<const Node> links) {
     if (level == 0)
       change_of_[static_cast<size_t>(node)] = static_cast<Node>(plan_.changes_.size());
-    plan_.changes_.push_back({node, level, plan_.links_.size(), links.size()});
-    plan_.links_.insert(plan_.links_.end(), links.begin(), links.end());
+    plan_.changes_.add(node, level, links);
   }
 
   // ---- Nodes that cannot be reached ----
@@ -94,8 +91,7 @@ class RemovalPlanner {
   std::span<const Node> new_links(Node node) const {
     const Node change = change_of_[static_cast<size_t>(node)];
     if (change < 0) return rows_.links(node, 0);
-    const Change& made = plan_.changes_[static_cast<size_t>(change)];
-    return {plan_.links_.data() + made.begin, made.count};
+    return plan_.changes_.links(plan_.changes_.all()[static_cast<size_t>(change)]);
   }
 
   void reach_from(Node start) {
@@ -128,10 +124,7 @@ class RemovalPlanner {
   }
   bool is_reached(Node node) const { return reached_[static_cast<size_t>(node)]; }
 
-  bool is_chained_now(Node node) const {
-    const std::span<const Node> links = new_links(node);
-    return links.size() > kFirst && links[kSelf] == node;
-  }
+  bool is_chained_now(Node node) const { return is_chained(node, new_links(node)); }
   Node first_of_equal(Node node) const {
     return is_chained_now(node) ? new_links(node)[kFirst] : node;
   }
@@ -205,14 +198,7 @@ void HnswRemoval::apply(::faiss::HNSW& hnsw) const noexcept {
   const auto number = [this](Node node) {
     return node < 0 ? Node{-1} : new_number_[static_cast<size_t>(node)];
   };
-  for (const Change& change : changes_) {
-    size_t begin = 0;
-    size_t end = 0;
-    hnsw.neighbor_range(change.node, change.level, &begin, &end);
-    Node* links = hnsw.neighbors.data() + begin;
-    std::copy_n(links_.data() + change.begin, change.count, links);
-    std::fill(links + change.count, hnsw.neighbors.data() + end, -1);
-  }
+  changes_.write(hnsw, [](Node& place, Node link) { place = link; });
   for (const auto& [row, by] : replaced_)
     std::copy_n(hnsw.neighbors.data() + hnsw.offsets[static_cast<size_t>(by)],
                 hnsw.offsets[static_cast<size_t>(by) + 1] - hnsw.offsets[static_cast<size_t>(by)],

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/graphs/link_changes.h"
 
 namespace polarquant {
 
@@ -41,16 +42,7 @@ class HnswRemoval {
   friend class RemovalPlanner;
   using Node = ::faiss::HNSW::storage_idx_t;
 
-  /// A list of links that becomes links_[begin … begin + count), in old numbers.
-  struct Change {
-    Node node;
-    int level;
-    size_t begin;
-    size_t count;
-  };
-
-  std::vector<Change> changes_;
-  std::vector<Node> links_;
+  LinkChanges changes_;  // in old numbers
   std::vector<Replaced> replaced_;
   std::vector<bool> drops_;       // of the places of rows
   std::vector<Node> new_number_;  // −1 for rows that go

@@ -26,7 +26,11 @@ class IncomingLinks {
   bool is_of(size_t rows) const { return has_counts_of(rows) && later_.size() <= rows; }
   bool has_counts_of(size_t rows) const { return is_known_ && counts_.size() == rows; }
   void forget() noexcept { *this = {}; }
-  /// Passes over all links, with as much memory as these take meanwhile.
+  /// Finds all anew where this is not of the graph. Passes over all links, with as much memory as
+  /// these take meanwhile.
+  void require_of(const ::faiss::HNSW& hnsw) {
+    if (!is_of(hnsw.levels.size())) find(hnsw);
+  }
   void find(const ::faiss::HNSW& hnsw);
   size_t memory_bytes() const;
 

@@ -15,6 +15,12 @@
 
 namespace polarquant {
 
+/// Whether a row with these links on level 0 is one of a chain, and not its first.
+inline bool is_chained(::faiss::HNSW::storage_idx_t node,
+                       std::span<const ::faiss::HNSW::storage_idx_t> links) {
+  return links.size() > kFirst && links[kSelf] == node;
+}
+
 class RemovedChains {
  public:
   using Node = ::faiss::HNSW::storage_idx_t;

@@ -24,6 +24,10 @@ constexpr size_t kMostLookedAt = 1024;
 /// away.
 constexpr size_t kMostExpanded = 256;
 
+bool holds(std::span<const Node> links, Node node) {
+  return std::find(links.begin(), links.end(), node) != links.end();
+}
+
 /// A set of rows that costs as much to empty as it holds.
 class RowSet {
  public:
@@ -93,16 +97,12 @@ class SingleRemovalPlanner {
 
   void change(Node node, int level, std::span<const Node> links) {
     const std::span<const Node> before = level == 0 ? new_links(node) : rows_.links(node, level);
-    const auto holds = [](std::span<const Node> list, Node link) {
-      return std::find(list.begin(), list.end(), link) != list.end();
-    };
     for (const Node link : links)
       if (!holds(before, link)) plan_.one_way_.push_back({node, link});
     for (const Node link : before)
       if (!holds(links, link) && link != plan_.row_) plan_.one_way_.push_back({link, node});
     changed_.add(node);
-    plan_.changes_.push_back({node, level, plan_.links_.size(), links.size()});
-    plan_.links_.insert(plan_.links_.end(), links.begin(), links.end());
+    plan_.changes_.add(node, level, links);
   }
 
   /// Each once; the row itself too, where it links to itself.
@@ -133,8 +133,7 @@ class SingleRemovalPlanner {
   std::vector<Node> look_everywhere(Node row) const {
     std::vector<Node> linking;
     for (Node node = 0; node < rows_.count(); ++node) {
-      const std::span<const Node> links = all_links(hnsw_, node);
-      if (std::find(links.begin(), links.end(), row) != links.end()) linking.push_back(node);
+      if (links_to(hnsw_, node, row)) linking.push_back(node);
     }
     return linking;
   }
@@ -144,10 +143,11 @@ class SingleRemovalPlanner {
   /// On level 0, as they will be.
   std::span<const Node> new_links(Node node) const {
     if (changed_.holds(node)) {
-      const auto last =
-          std::find_if(plan_.changes_.rbegin(), plan_.changes_.rend(),
-                       [node](const auto& made) { return made.node == node && made.level == 0; });
-      if (last != plan_.changes_.rend()) return {plan_.links_.data() + last->begin, last->count};
+      const std::vector<LinkChanges::Change>& made = plan_.changes_.all();
+      const auto last = std::find_if(made.rbegin(), made.rend(), [node](const auto& change) {
+        return change.node == node && change.level == 0;
+      });
+      if (last != made.rend()) return plan_.changes_.links(*last);
     }
     return rows_.links(node, 0);
   }
@@ -158,11 +158,8 @@ class SingleRemovalPlanner {
 
   bool keeps_rows_reachable(const std::vector<Node>& linking) {
     std::vector<Node> before;
-    for (const Node node : linking) {
-      const std::span<const Node> links = rows_.links(node, 0);
-      if (node != plan_.row_ && std::find(links.begin(), links.end(), plan_.row_) != links.end())
-        before.push_back(node);
-    }
+    for (const Node node : linking)
+      if (node != plan_.row_ && holds(rows_.links(node, 0), plan_.row_)) before.push_back(node);
     std::vector<Node> after;
     for (const Node link : rows_.links(plan_.row_, 0))
       if (link != plan_.row_) after.push_back(link);
@@ -232,20 +229,14 @@ class SingleRemovalPlanner {
     for (size_t i = 1, near = seen_.members().size(); i < near; ++i)
       for (const Node link : new_links(seen_.members()[i])) seen_.add(link);
     for (const Node node : to) {
-      const auto links_to_it = [&](Node walked) {
-        const std::span<const Node> links = new_links(walked);
-        return std::find(links.begin(), links.end(), node) != links.end();
-      };
+      const auto links_to_it = [&](Node walked) { return holds(new_links(walked), node); };
       if (!seen_.holds(node) && !walks(from, node, links_to_it) && !link_to(node)) return false;
       seen_.add(node);
     }
     return true;
   }
 
-  bool is_chained_now(Node node) const {
-    const std::span<const Node> links = new_links(node);
-    return links.size() > kFirst && links[kSelf] == node;
-  }
+  bool is_chained_now(Node node) const { return is_chained(node, new_links(node)); }
   /// Links the nearest row that the walk came to to this one. Where it has no space, one of its
   /// links goes by way of this one.
   bool link_to(Node node) {
@@ -274,7 +265,7 @@ class SingleRemovalPlanner {
                                         [this](Node link) { return !is_chained_now(link); });
     if (handed_on == links.rend()) return false;
     std::vector<Node> own = copy_of(node);
-    if (std::find(own.begin(), own.end(), *handed_on) == own.end()) {
+    if (!holds(own, *handed_on)) {
       if (own.size() == rows_.capacity(0)) {
         // The walk came there without it.
         const auto dropped = std::find_if(own.begin(), own.end(), [this](Node link) {
@@ -338,18 +329,11 @@ void SingleRemoval::apply(::faiss::HNSW& hnsw, IncomingLinks& incoming) noexcept
 
 void SingleRemoval::write_links(::faiss::HNSW& hnsw, IncomingLinks& incoming) const noexcept {
   for (const Node link : all_links(hnsw, row_)) incoming.take(link);
-  for (const Change& change : changes_) {
-    size_t begin = 0;
-    size_t end = 0;
-    hnsw.neighbor_range(change.node, change.level, &begin, &end);
-    for (size_t at = begin; at < end; ++at) {
-      const size_t i = at - begin;
-      const Node link = i < change.count ? links_[change.begin + i] : Node{-1};
-      incoming.take(hnsw.neighbors[at]);
-      incoming.add(link);
-      hnsw.neighbors[at] = link;
-    }
-  }
+  changes_.write(hnsw, [&](Node& place, Node link) {
+    incoming.take(place);
+    incoming.add(link);
+    place = link;
+  });
 }
 
 /// Each to a number that nothing links to any more.

@@ -18,6 +18,7 @@
 
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/graphs/incoming_links.h"
+#include "src/faiss/graphs/link_changes.h"
 
 namespace polarquant {
 
@@ -41,13 +42,6 @@ class SingleRemoval {
  private:
   friend class SingleRemovalPlanner;
 
-  /// A list of links that becomes links_[begin … begin + count), in old numbers.
-  struct Change {
-    Node node;
-    int level;
-    size_t begin;
-    size_t count;
-  };
   /// A row that gets another number, and those that may link to it, holders_[begin … end).
   struct Move {
     Node from;
@@ -70,8 +64,7 @@ class SingleRemoval {
   Node heir_ = -1;
   Node last_ = -1;
   bool is_possible_ = false;
-  std::vector<Change> changes_;
-  std::vector<Node> links_;
+  LinkChanges changes_;  // in old numbers
   std::vector<Move> moves_;
   std::vector<Node> holders_;
   std::vector<Node> last_links_;  // space for the last row's, on all its levels

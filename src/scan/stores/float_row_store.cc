@@ -108,15 +108,9 @@ class FloatRowStore final : public RowStore {
     values_.erase(kept, values_.end());
   }
 
-  void swap_remove(const Codec& /*codec*/, std::span<const int64_t> rows) override {
-    if (read_only_) refuse_change_of_mapped();
-    for (const int64_t row : rows) {
-      const auto last = values_.end() - dim_;
-      if (row != this->rows() - 1) std::copy(last, values_.end(), values_.begin() + row * dim_);
-      values_.erase(last, values_.end());
-    }
+  void swap_remove(const Codec& codec, std::span<const int64_t> rows) override {
+    for (const int64_t row : rows) remove_row(codec, row, this->rows() - 1);
   }
-
   void remove_row(const Codec& /*codec*/, int64_t row, int64_t heir) override {
     if (read_only_) refuse_change_of_mapped();
     const auto at = [this](int64_t i) { return values_.begin() + i * dim_; };

@@ -127,28 +127,26 @@ void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const 
   }
 }
 
-void RowStore::remove_row(const Codec& codec, int64_t row, int64_t heir) {
-  std::vector<uint8_t> code(codec.layout().group_bytes);
+void RowStore::take_out(const Codec& codec, int64_t row, int64_t heir, uint8_t* code) {
   const auto copy = [&](int64_t from, int64_t to) {
-    get(codec, from, code.data());
-    overwrite(codec, to, code.data());
+    if (from == to) return;
+    get(codec, from, code);
+    overwrite(codec, to, code);
   };
   const int64_t last = rows() - 1;
-  if (heir != row) copy(heir, row);
-  if (last != heir) copy(last, heir);
+  copy(heir, row);
+  copy(last, heir);
   go_back_to(codec, {last, {}});
+}
+
+void RowStore::remove_row(const Codec& codec, int64_t row, int64_t heir) {
+  std::vector<uint8_t> code(codec.layout().group_bytes);
+  take_out(codec, row, heir, code.data());
 }
 
 void RowStore::swap_remove(const Codec& codec, std::span<const int64_t> rows) {
   std::vector<uint8_t> code(codec.layout().group_bytes);
-  for (const int64_t row : rows) {
-    const int64_t last = this->rows() - 1;
-    if (row != last) {
-      get(codec, last, code.data());
-      overwrite(codec, row, code.data());
-    }
-    go_back_to(codec, {last, {}});
-  }
+  for (const int64_t row : rows) take_out(codec, row, this->rows() - 1, code.data());
 }
 
 void RowStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,

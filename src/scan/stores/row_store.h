@@ -87,6 +87,10 @@ class RowStore {
   virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const;
   /// For scores of rows in any order; both are borrowed.
   virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
+
+ private:
+  /// Of one row, with space for a code.
+  void take_out(const Codec& codec, int64_t row, int64_t heir, uint8_t* code);
 };
 
 }  // namespace polarquant
