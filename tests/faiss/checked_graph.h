@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
@@ -57,7 +56,7 @@ struct CheckedGraph {
   CheckedGraph(const std::string& description, std::vector<float> x)
       : index(index_factory(kDim, description, ::faiss::METRIC_L2)), rows(std::move(x)) {
     index->train(ntotal(), rows.data());
-    index->add(ntotal(), rows.data());
+    add_rows(*index, ntotal(), rows.data(), nullptr);
   }
   int64_t ntotal() const { return std::ssize(rows) / kDim; }
   const ::faiss::HNSW& hnsw() const { return dynamic_cast<const ::faiss::IndexHNSW&>(*index).hnsw; }
@@ -75,9 +74,7 @@ struct CheckedGraph {
     CHECK(index->ntotal == ntotal());
   }
   void add(const std::vector<float>& x) {
-    // Of two threads each may drop the link that the other takes for a row's second.
-    const OmpThreads one_thread(1);
-    index->add(std::ssize(x) / kDim, x.data());
+    add_rows(*index, std::ssize(x) / kDim, x.data(), nullptr);
     rows.insert(rows.end(), x.begin(), x.end());
   }
   /// Links lead to rows that are there, and every row is found when all nodes are kept.
