@@ -141,8 +141,8 @@ extern "C" polar_status polar_blocks_search(const polar_codec* codec, const pola
     const SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    const BlockRows span = {held.data, held.rows, 0};
-    block_search(checked, scan_codec, std::span(&span, 1), request, {scores, ids});
+    const BlockMemory memory(scan_codec.layout(), held.data, held.rows);
+    block_search(checked, scan_codec, memory.spans(), request, {scores, ids});
   });
 }
 
@@ -160,9 +160,9 @@ extern "C" polar_status polar_blocks_range_search(const polar_codec* codec,
     require_finite("queries", queries, nq, checked.dim());
     const SearchRequest request = read_request(nq, queries, SearchGoal::within(radius), options);
     const RangeOutput output(radius, nq, capacity, lims, scores, ids);
-    const BlockRows span = {held.data, held.rows, 0};
+    const BlockMemory memory(scan_codec.layout(), held.data, held.rows);
     RangeFound found;
-    block_search(checked, scan_codec, std::span(&span, 1), request, &found);
+    block_search(checked, scan_codec, memory.spans(), request, &found);
     output.write(found);
   });
 }

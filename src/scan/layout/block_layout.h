@@ -16,9 +16,8 @@
 // Codes of a byte a coordinate (Polar8) have no planes in the row format; in blocks their bytes are
 // split into signs and 7-bit magnitudes (level_planes.h), which are the other parts of their code.
 //
-// 1 and 2 are a block's sketch, 3 is its payload. In blocks that a caller holds each payload
-// follows its sketch; in an index all sketches lie together, which memory reads faster than
-// sketches with gaps.
+// 1 and 2 are a block's sketch, 3 is its payload. In an index all sketches lie together, which
+// memory reads faster than sketches with gaps; block_memory.h says how blocks of callers lie.
 #pragma once
 
 #include <cstddef>

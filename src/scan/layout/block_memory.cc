@@ -12,20 +12,39 @@ void BlockMemory::get(int64_t row, uint8_t* code) const { layout_.get_row(place(
 
 void BlockMemory::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
 
-// The last block's parts move when its capacity changes: its rows are read, then written anew.
+BlockRows BlockMemory::page(int64_t number) const {
+  const int64_t first = number * kPageRows;
+  const uint8_t* begin = data_ + static_cast<size_t>(first / kBlockRows) * layout_.block_bytes();
+  if (rows_ - first < kPageRows) return {begin, rows_ - first, first};
+  const size_t sketches = layout_.sketch_bytes(kBlockRows) * (kPageRows / kBlockRows);
+  return {begin, kPageRows, first, begin + sketches};
+}
+std::vector<BlockRows> BlockMemory::spans() const {
+  std::vector<BlockRows> spans;
+  for (int64_t first = 0; first < rows_; first += kPageRows)
+    spans.push_back(page(first / kPageRows));
+  return spans;
+}
+
+// The last block's parts move when its capacity changes, and those of a page when it becomes full
+// or no longer is: their rows are read, then written anew.
 void BlockMemory::set_rows(int64_t rows) {
-  const int64_t last = rows == 0 ? 0 : (rows - 1) / kBlockRows;
-  const int64_t first_row = last * kBlockRows;
-  const int64_t kept = std::min(rows, rows_) - first_row;
-  std::vector<uint8_t> codes(static_cast<size_t>(std::max<int64_t>(kept, 0)) *
-                             layout_.row_format_bytes());
+  const bool ends_with_page = rows % kPageRows == 0;
+  if (ends_with_page && rows <= rows_) {
+    rows_ = rows;  // its last page was full, and is
+    return;
+  }
+  const bool opens_page = rows / kPageRows < rows_ / kPageRows;
+  const int64_t unit = ends_with_page || opens_page ? kPageRows : kBlockRows;
+  const int64_t first_row = (rows - 1) / unit * unit;
+  const int64_t kept = std::max<int64_t>(std::min(rows, rows_) - first_row, 0);
+  std::vector<uint8_t> codes(static_cast<size_t>(kept) * layout_.row_format_bytes());
   for (int64_t row = 0; row < kept; ++row) {
     get(first_row + row, codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
   }
   rows_ = rows;
-  const int capacity = BlockLayout::capacity(rows - first_row);
-  uint8_t* block = data_ + static_cast<size_t>(last) * layout_.block_bytes();
-  std::fill_n(block, static_cast<size_t>(capacity) * layout_.row_bytes(), uint8_t{0});
+  uint8_t* begin = data_ + static_cast<size_t>(first_row / kBlockRows) * layout_.block_bytes();
+  std::fill_n(begin, layout_.bytes(rows - first_row), uint8_t{0});
   for (int64_t row = 0; row < kept; ++row) {
     overwrite(first_row + row,
               codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
@@ -34,8 +53,9 @@ void BlockMemory::set_rows(int64_t rows) {
 
 void BlockMemory::append(int64_t n, const uint8_t* codes) {
   while (n > 0) {
-    // Rows up to a block's end at a time.
-    const int64_t count = std::min(n, kBlockRows - rows_ % kBlockRows);
+    // Whole pages, or rows up to a block's end, at a time.
+    const int64_t unit = rows_ % kPageRows == 0 && n >= kPageRows ? kPageRows : kBlockRows;
+    const int64_t count = std::min(n, unit - rows_ % unit);
     const int64_t first = rows_;
     set_rows(rows_ + count);
     for (int64_t row = first; row < rows_; ++row, codes += layout_.row_format_bytes())

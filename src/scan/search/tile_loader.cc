@@ -2,6 +2,7 @@
 #include "src/scan/search/tile_loader.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace polarquant {
 
@@ -117,9 +118,12 @@ void TileLoader::add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanT
 }
 
 const BlockRows& TileLoader::span_of(int64_t row) const {
-  for (const BlockRows& span : spans_)
-    if (row >= span.first_row && row - span.first_row < span.rows) return span;
-  fail(StatusCode::internal, "row: {} is in no span", row);
+  const auto next = std::upper_bound(
+      spans_.begin(), spans_.end(), row,
+      [](int64_t wanted, const BlockRows& span) { return wanted < span.first_row; });
+  require(next != spans_.begin() && row - std::prev(next)->first_row < std::prev(next)->rows,
+          StatusCode::internal, "row: {} is in no span", row);
+  return *std::prev(next);
 }
 
 void TileLoader::fetch_row(int64_t row) const {
