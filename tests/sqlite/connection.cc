@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/sqlite/connection.h"
 
-#include <unistd.h>
-
-#include <cstring>
-#include <filesystem>
-
 namespace polarquant::test::sqlite {
 namespace {
 
@@ -48,9 +43,10 @@ Value value_of(sqlite3_stmt* statement, int column) {
 
 }  // namespace
 
-Connection::Connection(const std::string& path) {
+Connection::Connection(const std::string& path, const char* file_system) {
   std::string text;
-  if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) {
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (sqlite3_open_v2(path.c_str(), &db_, kFlags, file_system) != SQLITE_OK) {
     text = sqlite3_errmsg(db_);
   } else {
     sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, nullptr);
@@ -103,18 +99,6 @@ std::string Connection::error(const std::string& sql, const std::vector<Value>& 
   INFO(sql);
   CHECK(result.code != SQLITE_DONE);
   return result.text;
-}
-
-TemporaryDatabase::TemporaryDatabase() {
-  static int count = 0;
-  path_ = (std::filesystem::temp_directory_path() /
-           ("polarquant_" + std::to_string(getpid()) + "_" + std::to_string(count++) + ".db"))
-              .string();
-  remove();
-}
-void TemporaryDatabase::remove() const {
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"})
-    std::filesystem::remove(path_ + suffix);
 }
 
 }  // namespace polarquant::test::sqlite

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace polarquant::test::sqlite {
 
@@ -28,8 +29,9 @@ struct Result {
 
 class Connection {
  public:
-  /// An error is thrown as std::string.
-  explicit Connection(const std::string& path = ":memory:");
+  /// file_system: an sqlite3_vfs by name; null: SQLite's default. An error is thrown as
+  /// std::string.
+  explicit Connection(const std::string& path = ":memory:", const char* file_system = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -49,20 +51,13 @@ class Connection {
   sqlite3* db_ = nullptr;
 };
 
-/// A file of this process's that is gone at the end, with SQLite's files beside it.
+/// A database in a folder of its own, which is gone at the end.
 class TemporaryDatabase {
  public:
-  TemporaryDatabase();
-  ~TemporaryDatabase() { remove(); }
-  TemporaryDatabase(const TemporaryDatabase&) = delete;
-  TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
-
-  const std::string& path() const { return path_; }
+  std::string path() const { return folder_.file("documents.db"); }
 
  private:
-  void remove() const;
-
-  std::string path_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace polarquant::test::sqlite

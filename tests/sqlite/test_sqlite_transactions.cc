@@ -50,6 +50,35 @@ TEST_CASE("a rollback takes back rows, codes and what the codec learned", "[sqli
   check_whole(db, 1300);
 }
 
+TEST_CASE("vectors of any dimensions are read back from every kind of page", "[sqlite]") {
+  for (const int dim : {1, 3, 32, 63, 65, 100, 130}) {
+    for (const char* code : {"Polar4", "Polar1", "Polar8", "Polar3.5"}) {
+      INFO(dim << " " << code);
+      const TemporaryDatabase file;
+      const Connection writer(file.path());
+      const Connection reader(file.path());
+      writer.rows("CREATE VIRTUAL TABLE docs USING polar(v float[" + std::to_string(dim) +
+                  "], code=" + code + ", metric=l2)");
+      polarquant::Random random(5);
+      // A page that is not full, one that is, and a second one; blocks that are not full.
+      for (const int count : {1003, 21, 1, 100, 924}) {
+        writer.rows("BEGIN");
+        for (int i = 0; i < count; ++i) {
+          std::vector<float> vector(static_cast<size_t>(dim));
+          for (float& value : vector) value = static_cast<float>(random.normal());
+          writer.rows("INSERT INTO docs(v) VALUES (?)", {vector});
+        }
+        writer.rows("COMMIT");
+        const std::string sql =
+            "SELECT rowid, distance, v FROM docs WHERE v MATCH ? AND k = 20 ORDER BY distance";
+        const std::vector<float> query(static_cast<size_t>(dim), .2F);
+        CHECK((reader.rows(sql, {query}) == writer.rows(sql, {query})));
+      }
+      reader.rows("INSERT INTO docs(docs) VALUES ('integrity-check')");
+    }
+  }
+}
+
 TEST_CASE("savepoints are rolled back to, in any nesting", "[sqlite]") {
   const Connection db;
   db.rows(create_sql());

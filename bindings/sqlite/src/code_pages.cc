@@ -21,6 +21,7 @@ constexpr int64_t kNotRead = 0;
 constexpr int64_t kChanged = -1;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t padded_rows(int64_t rows) { return divide_up(rows, kBlockRows) * kBlockRows; }
 std::span<const uint8_t> as_bytes(const int64_t* numbers, size_t count) {
   return {reinterpret_cast<const uint8_t*>(numbers), count * sizeof(int64_t)};
 }
@@ -36,6 +37,12 @@ CodePages::CodePages(ShadowTables& tables, Codec codec)
   const polar_codec_info info = codec_info(codec_.get());
   dim_ = info.dim;
   code_bytes_ = info.code_bytes;
+  size_t none = 0;
+  size_t one_block = 0;
+  check(polar_blocks_bytes(codec_.get(), 0, &none));
+  check(polar_blocks_bytes(codec_.get(), kBlockRows, &one_block));
+  // More than a code, where its signs do not fill words.
+  row_bytes_ = (one_block - none) / kBlockRows;
   reserve(0);
 }
 
@@ -45,7 +52,7 @@ int64_t CodePages::rows_of(int64_t page) const {
   return std::min(kPageRows, count_ - page * kPageRows);
 }
 size_t CodePages::padded_bytes(int64_t rows) const {
-  return static_cast<size_t>(divide_up(rows, kBlockRows) * kBlockRows) * code_bytes_;
+  return static_cast<size_t>(padded_rows(rows)) * row_bytes_;
 }
 void CodePages::fail(int64_t page, const std::string& what) const {
   throw damaged(tables_.table() + "_blocks, record " + std::to_string(page) + ": " + what);
@@ -114,7 +121,7 @@ void CodePages::note_change(int64_t slot) noexcept {
 std::string CodePages::flaw(const Record& record) const {
   if (record.rows < 1 || record.rows > kPageRows) return std::to_string(record.rows) + " rows";
   if (record.data.size() != padded_bytes(record.rows) ||
-      record.ids.size() != record.data.size() / code_bytes_ * sizeof(int64_t))
+      record.ids.size() != static_cast<size_t>(padded_rows(record.rows)) * sizeof(int64_t))
     return "its blobs are not of the size that " + std::to_string(record.rows) + " rows take";
   if (checksum({record.page, record.version, record.rows}, {record.ids, record.data}) != record.sum)
     return "its checksum is not that of its bytes";
@@ -208,12 +215,12 @@ void CodePages::write_page(int64_t page, int64_t version) {
   std::vector<uint8_t> padded_data;
   std::vector<uint8_t> padded_ids;
   if (rows % kBlockRows != 0) {
-    const size_t used = static_cast<size_t>(divide_up(rows, 8) * 8) * code_bytes_;
+    const size_t used = static_cast<size_t>(divide_up(rows, 8) * 8) * row_bytes_;
     padded_data.assign(begin, begin + used);
     padded_data.resize(data.size());
     data = padded_data;
     padded_ids.assign(ids.begin(), ids.end());
-    padded_ids.resize(data.size() / code_bytes_ * sizeof(int64_t));
+    padded_ids.resize(static_cast<size_t>(padded_rows(rows)) * sizeof(int64_t));
     ids = padded_ids;
   }
   const int64_t sum = checksum({page, version, rows}, {ids, data});

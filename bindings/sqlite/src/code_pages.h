@@ -88,6 +88,7 @@ class CodePages final : public StoredRows {
   Codec codec_;
   int64_t dim_ = 0;
   size_t code_bytes_ = 0;
+  size_t row_bytes_ = 0;  // in blocks
   std::unique_ptr<uint8_t[], AlignedDelete> data_;
   size_t bytes_ = 0;               // of data_
   std::vector<int64_t> ids_;       // by slot

@@ -38,7 +38,7 @@ std::string PendingRows::read(const Use& use) {
   std::memcpy(vector.data(), bytes.data(), bytes.size());
   if (!std::all_of(vector.begin(), vector.end(), [](float value) { return std::isfinite(value); }))
     return "its vector is not finite";
-  append({&id, 1}, vector);
+  keep({&id, 1}, vector);
   return "";
 }
 void PendingRows::refresh(int64_t count) {
@@ -51,7 +51,6 @@ void PendingRows::refresh(int64_t count) {
     if (use.integer(0) != count_) fail("it is not there");
     if (const std::string what = read(use); !what.empty()) fail(what);
   }
-  changed_.clear();
   if (count_ != count) fail(count_ < count ? "it is not there" : "the table has fewer rows");
 }
 void PendingRows::salvage(const std::function<bool(int64_t)>& is_wanted) {
@@ -61,6 +60,7 @@ void PendingRows::salvage(const std::function<bool(int64_t)>& is_wanted) {
   while (use.next())
     if (is_wanted(use.integer(1)) && !kept.contains(use.integer(1)) && read(use).empty())
       kept.insert(use.integer(1));
+  for (int64_t slot = 0; slot < count_; ++slot) changed_.insert(slot);
   Use(tables_.statements(), tables_.queries().delete_all_pending).run();
 }
 void PendingRows::clear() {
@@ -98,9 +98,10 @@ std::vector<float> PendingRows::vector(int64_t slot) {
 }
 
 void PendingRows::append(std::span<const int64_t> ids, std::span<const float> vectors) {
-  ids_.reserve(ids_.size() + ids.size());
-  vectors_.reserve(vectors_.size() + vectors.size());
   for (int64_t i = 0; i < std::ssize(ids); ++i) changed_.insert(count_ + i);
+  keep(ids, vectors);
+}
+void PendingRows::keep(std::span<const int64_t> ids, std::span<const float> vectors) {
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   vectors_.insert(vectors_.end(), vectors.begin(), vectors.end());
   count_ = std::ssize(ids_);

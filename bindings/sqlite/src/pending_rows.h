@@ -45,6 +45,8 @@ class PendingRows final : public StoredRows {
   /// the row is the last one in memory.
   std::string read(const Use& use);
   void clear();
+  /// Rows after those in memory, which are no change.
+  void keep(std::span<const int64_t> ids, std::span<const float> vectors);
   std::span<const float> row(int64_t slot) const;
   /// Of all rows; made by the first search after a change.
   const polar_index* index();

@@ -171,6 +171,7 @@ void PolarTable::rollback() noexcept {
   is_current_ = false;
   broken_since_.reset();
   savepoint_ = -1;
+  ++rollbacks_;
 }
 void PolarTable::open_savepoint(int savepoint) {
   // A rollback to it takes back what comes after it alone.

@@ -65,10 +65,12 @@ class PolarTable {
   /// transaction can be committed any more.
   template <typename Change>
   void change(const Change& make) {
+    const int64_t rollbacks = rollbacks_;
     try {
       make();
     } catch (...) {
-      if (!broken_since_) broken_since_ = savepoint_;
+      // SQLite rolls back at once where memory or a file fails in one of the statements.
+      if (rollbacks == rollbacks_ && !broken_since_) broken_since_ = savepoint_;
       throw;
     }
   }
@@ -111,6 +113,7 @@ class PolarTable {
   std::vector<float> new_vectors_;  // (new_ids_.size(), dim)
 
   int savepoint_ = -1;  // the last one that is open
+  int64_t rollbacks_ = 0;
   /// The savepoint at the time of a change that failed half-way.
   std::optional<int> broken_since_;
 };
