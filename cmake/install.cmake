@@ -20,6 +20,12 @@ if(POLARQUANT_CUDA)
                                           NAMELINK_SKIP)
 endif()
 
+if(POLARQUANT_SQLITE)
+  # SQLite loads it by its path; the library lies beside it.
+  set_target_properties(polarquant_sqlite PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS polarquant_sqlite LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core)
+endif()
+
 if(POLARQUANT_FAISS)
   install(
     TARGETS polarquant_faiss

@@ -11,10 +11,11 @@ import sys
 import textwrap
 
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
-         "docs/languages.md", "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/tutorials/benchmark.md",
+         "docs/languages.md", "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/sqlite.md", "docs/tutorials/benchmark.md",
          "docs/tutorials/database.md", "docs/tutorials/faiss.md", "docs/tutorials/filters.md", "docs/tutorials/rag.md"]
 # What their files end with; those of other languages are run by their bindings' tests.
-EXAMPLES = {"c": "c", "cpp": "cc", "python": "py", "rust": "rs", "go": "go", "js": "mjs", "java": "java"}
+EXAMPLES = {"c": "c", "cpp": "cc", "python": "py", "rust": "rs", "go": "go", "js": "mjs", "java": "java",
+            "sql": "sql"}
 # Declarations of a reference, which is compared with the header.
 REFERENCE = re.compile(r"^<!-- reference of .*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -180,10 +180,15 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def _load() -> ctypes.CDLL:
-    path = os.environ.get("POLARQUANT_LIBRARY") or str(
+def library_path() -> str:
+    """Where the library lies."""
+    return os.environ.get("POLARQUANT_LIBRARY") or str(
         pathlib.Path(__file__).with_name("libpolarquant.so")
     )
+
+
+def _load() -> ctypes.CDLL:
+    path = library_path()
     try:
         # A CDLL's functions run without the interpreter's lock.
         loaded = ctypes.CDLL(path)
