@@ -12,9 +12,9 @@ else()
   set(cuda_default OFF)
 endif()
 option(POLARQUANT_CUDA "Build libpolarquant_cuda, for searches on NVIDIA GPUs" ${cuda_default})
-# SQLite's header alone: the extension calls what SQLite hands it.
+# SQLite's header alone: the extension calls what SQLite hands it. A table's first rows are in an index.
 find_path(POLARQUANT_SQLITE_INCLUDE sqlite3ext.h)
-if(POLARQUANT_SQLITE_INCLUDE)
+if(POLARQUANT_SQLITE_INCLUDE AND POLARQUANT_FAISS AND NOT CMAKE_CROSSCOMPILING)
   set(sqlite_default ON)
 else()
   set(sqlite_default OFF)

@@ -23,6 +23,7 @@ CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # Names that stand alone; those with "…" after them are the beginnings of several.
+SQL_FUNCTIONS = "bindings/sqlite/src/scalar_functions.cc"
 C_NAME = re.compile(r"\b((?:polar|POLAR)_\w+)(…?)")
 
 
@@ -59,11 +60,14 @@ def dead_links(root, page):
 
 
 def names_of(root):
-    """Names of the C library, and of source files that are named like them."""
+    """Names of the C library and of SQL functions, and of source files that are named like them."""
     header = (root / HEADER).read_text(encoding="utf-8")
     for topic in TOPIC.findall(header):
         header += (root / "include" / topic).read_text(encoding="utf-8")
-    files = {path.stem for folder in ("cuda", "src") for path in (root / folder).rglob("*.*")}
+    functions = root / SQL_FUNCTIONS
+    if functions.exists():
+        header += " ".join(re.findall(r'\{"(polar_\w+)",', functions.read_text(encoding="utf-8")))
+    files = {path.stem for folder in ("cuda", "src", "bindings/sqlite/src") for path in (root / folder).rglob("*.*")}
     return {name for name, _ in C_NAME.findall(header)} | files
 
 

@@ -4,7 +4,7 @@
 
 packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev libopenblas-dev libhwy-dev
   libfmt-dev libxxhash-dev catch2 libcli11-dev nlohmann-json3-dev libhdf5-dev libbenchmark-dev libsqlite3-dev
-  python3-numpy)
+  sqlite3 python3-numpy)
 packages_python=(python3-venv)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)

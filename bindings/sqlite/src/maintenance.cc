@@ -6,6 +6,9 @@
 namespace polarquant::sqlite {
 
 void PolarTable::check_integrity() {
+  flush();
+  // What memory holds may be right where the tables no longer are.
+  rows_.reset();
   rows().verify();
   const auto wrong = [this](int64_t id, const std::string& what) {
     return damaged(name() + "_rows, row " + std::to_string(id) + ": " + what);

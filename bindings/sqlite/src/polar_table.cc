@@ -97,6 +97,7 @@ void PolarTable::refresh() {
 std::unique_ptr<StoredRows> PolarTable::stored_codec_rows() {
   Use use(tables_.statements(), tables_.queries().read_codec);
   if (!use.next()) throw damaged(name() + "_state: its row is not there");
+  if (use.bytes(0).empty()) throw damaged(name() + "_state: its codec is not there");
   Codec codec = load_codec(use.bytes(0));
   const polar_codec_info info = codec_info(codec.get());
   std::string spec(polar_codec_spec(codec.get(), nullptr, 0), '\0');
