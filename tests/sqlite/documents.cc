@@ -14,20 +14,20 @@ std::vector<float> document_vector(int64_t number) {
 
 void insert_documents(const Connection& db, int64_t first, int64_t count,
                       const std::string& table) {
+  const std::string sql =
+      "INSERT INTO " + table + "(rowid, embedding, title, year, body) VALUES (?, ?, ?, ?, ?)";
   for (int64_t i = first; i < first + count; ++i) {
     const std::string number = std::to_string(i);
-    db.rows("INSERT INTO " + table + "(rowid, embedding, title, year, body) VALUES (?, ?, ?, ?, ?)",
-            {i, document_vector(i), "title " + number, 2000 + i % 25, "body " + number});
+    db.rows(sql, {i, document_vector(i), "title " + number, 2000 + i % 25, "body " + number});
   }
 }
 
 std::vector<Neighbor> nearest(const Connection& db, const std::vector<float>& query, int64_t k,
                               const std::string& condition, const std::string& table) {
   std::vector<Neighbor> found;
-  for (const Row& row :
-       db.rows("SELECT rowid, distance FROM " + table + " WHERE embedding MATCH ? AND k = ?" +
-                   condition + " ORDER BY distance",
-               {query, k}))
+  const std::string sql = "SELECT rowid, distance FROM " + table +
+                          " WHERE embedding MATCH ? AND k = ?" + condition + " ORDER BY distance";
+  for (const Row& row : db.rows(sql, {query, k}))
     found.push_back({std::get<int64_t>(row[0]), std::get<double>(row[1])});
   return found;
 }

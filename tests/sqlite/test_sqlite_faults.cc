@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "src/core/format.h"
 #include "src/core/random.h"
 #include "tests/faults/failing_memory.h"
 #include "tests/sqlite/connection.h"
@@ -44,8 +45,7 @@ std::vector<Step> statements() {
   while (std::ssize(steps) < kStatements) {
     const auto id = static_cast<int64_t>(random.below(1100));
     const auto year = static_cast<int64_t>(random.below(30));
-    const std::string id_text = std::to_string(id);
-    const std::string year_text = std::to_string(year);
+    const std::string vector = vector_sql(random.below(1000));
     switch (random.below(12)) {
       case 0:
         add("BEGIN");
@@ -54,44 +54,48 @@ std::vector<Step> statements() {
         add(random.below(3) == 0 ? "ROLLBACK" : "COMMIT");
         break;
       case 2:
-        add("DELETE FROM docs WHERE rowid = " + id_text, [id](Model& rows) { rows.erase(id); });
+        add(format_text("DELETE FROM docs WHERE rowid = {}", id),
+            [id](Model& rows) { rows.erase(id); });
         break;
       case 3:
-        add("UPDATE docs SET year = " + year_text + ", body = 'new' WHERE rowid = " + id_text,
+        add(format_text("UPDATE docs SET year = {}, body = 'new' WHERE rowid = {}", year, id),
             [=](Model& rows) {
               if (rows.contains(id)) rows[id] = year;
             });
         break;
       case 4:
-        add("UPDATE docs SET embedding = " + vector_sql(random.below(1000)) +
-            " WHERE rowid = " + id_text);
+        add(format_text("UPDATE docs SET embedding = {} WHERE rowid = {}", vector, id));
         break;
       case 5:
-        add("SELECT rowid, distance, title, body FROM docs WHERE embedding MATCH " +
-            vector_sql(random.below(1000)) + " AND k = 3 AND year < " + year_text);
+        add(format_text(
+            "SELECT rowid, distance, title, body FROM docs WHERE embedding MATCH {} AND k = 3 "
+            "AND year < {}",
+            vector, year));
         break;
       case 6:
-        add("SELECT rowid, embedding FROM docs WHERE year IN (1, " + year_text + ") LIMIT 3");
+        add(format_text("SELECT rowid, embedding FROM docs WHERE year IN (1, {}) LIMIT 3", year));
         break;
       case 7:
-        add("SELECT rowid FROM docs WHERE embedding MATCH " + vector_sql(random.below(1000)) +
-            " AND distance < 0.1");
+        add(format_text("SELECT rowid FROM docs WHERE embedding MATCH {} AND distance < 0.1",
+                        vector));
         break;
       case 8:
-        add("INSERT INTO docs(rowid, embedding, year) SELECT rowid + 2000, embedding, year FROM "
-            "docs "
-            "WHERE rowid BETWEEN " +
-                id_text + " AND " + id_text +
-                " + 6 AND rowid + 2000 NOT IN "
-                "(SELECT rowid FROM docs)",
+        add(format_text(
+                "INSERT INTO docs(rowid, embedding, year) SELECT rowid + 2000, embedding, year "
+                "FROM docs WHERE rowid BETWEEN {} AND {} AND rowid + 2000 NOT IN (SELECT rowid "
+                "FROM "
+                "docs)",
+                id, id + 6),
             [id](Model& rows) {
               for (int64_t from = id; from <= id + 6; ++from)
                 if (rows.contains(from)) rows.try_emplace(from + 2000, rows[from]);
             });
         break;
       default:
-        add("INSERT OR REPLACE INTO docs(rowid, embedding, title, year, body) VALUES (" + id_text +
-                ", " + vector_sql(random.below(1000)) + ", 't', " + year_text + ", 'b')",
+        add(format_text(
+                "INSERT OR REPLACE INTO docs(rowid, embedding, title, year, body) VALUES ({}, {}, "
+                "'t', {}, 'b')",
+                id, vector, year),
             [=](Model& rows) { rows[id] = year; });
     }
   }
@@ -103,8 +107,8 @@ void fill(const Connection& db, Model& rows) {
       "CREATE VIRTUAL TABLE docs USING polar(embedding float[8], title TEXT, year INTEGER, +body)");
   db.rows("BEGIN");
   for (int64_t id = 0; id < kFirstRows; ++id) {
-    db.rows("INSERT INTO docs(rowid, embedding, title, year) VALUES (" + std::to_string(id) + ", " +
-            vector_sql(static_cast<uint64_t>(id)) + ", 't', " + std::to_string(id % 30) + ")");
+    db.rows(format_text("INSERT INTO docs(rowid, embedding, title, year) VALUES ({}, {}, 't', {})",
+                        id, vector_sql(static_cast<uint64_t>(id)), id % 30));
     rows[id] = id % 30;
   }
   db.rows("COMMIT");

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """LangChain's own tests of vector stores, over ours; test_langchain.py runs them by pytest."""
 
+import sqlite3
+
 import pytest
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
@@ -17,3 +19,12 @@ class TestInvertedFileOfPolarVectorStore(VectorStoreIntegrationTests):
     @pytest.fixture
     def vectorstore(self):
         yield PolarVectorStore(self.get_embeddings(), "IVF1,Polar8", "l2")
+
+
+@pytest.mark.skipif(
+    not hasattr(sqlite3.Connection, "enable_load_extension"), reason="sqlite3 loads no extensions"
+)
+class TestPolarVectorStoreInDatabase(VectorStoreIntegrationTests):
+    @pytest.fixture
+    def vectorstore(self, tmp_path):
+        yield PolarVectorStore(self.get_embeddings(), path=tmp_path / "docs.db")

@@ -60,7 +60,7 @@ class StandardSuiteTest(unittest.TestCase):
             timeout=240,
         )
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertRegex(ran.stdout, r"\n[4-9]\d passed")
+        self.assertRegex(ran.stdout, r"\n([4-9]\d|1\d\d) passed")
         self.assertNotRegex(ran.stdout, "failed|skipped|xfailed")
 
 
@@ -137,8 +137,7 @@ class LangChainTest(unittest.TestCase):
             PolarVectorStore(_LetterEmbeddings(), "Polar99")
         graph = PolarVectorStore(_LetterEmbeddings(), "HNSW8,Polar4,IDMap2")
         graph.add_texts(["aa"], ids=["a"])
-        with self.assertRaises(polarquant.UnsupportedError):
-            graph.add_texts(["bb"], ids=["a"])
+        graph.add_texts(["bb"], ids=["a"])
         self.assertEqual((len(graph), graph.index.ntotal), (1, 1))
 
     def test_what_would_not_come_back_is_refused_before_it_is_embedded(self):

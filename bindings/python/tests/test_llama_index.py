@@ -4,6 +4,7 @@
 import asyncio
 import importlib.util
 import pathlib
+import sqlite3
 import tempfile
 import unittest
 
@@ -215,6 +216,23 @@ class LlamaIndexTest(unittest.TestCase):
 
         self.assertEqual(asyncio.run(work()), "new")
         self.assertEqual(self.store.client.ntotal, NODES)
+
+    @unittest.skipUnless(
+        hasattr(sqlite3.Connection, "enable_load_extension"), "sqlite3 loads no extensions"
+    )
+    def test_a_store_in_a_database_keeps_its_nodes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "nodes.db"
+            PolarVectorStore("Polar8", path=path).add(self.nodes)
+            store = PolarVectorStore("Polar8", path=path)
+            for query in (self.query(), self.query(filters=_filters(("page", ">", 50)))):
+                found, expected = store.query(query), self.simple.query(query)
+                self.assertEqual(found.ids, expected.ids)
+                np.testing.assert_allclose(found.similarities, expected.similarities, atol=1e-4)
+            store.delete("document 2")
+            self.assertEqual(store.query(self.query(doc_ids=["document 2"])).ids, [])
+            store.clear()
+            self.assertEqual(store.get_nodes(), [])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from polarquant._kept_values import kept_dict, kept_id, kept_value
 from polarquant._records import Found, Record, Records
+from polarquant._sqlite_records import make_records
 from polarquant._storage import PathLike
 from polarquant.errors import BadArgumentError, UnsupportedError
 from polarquant.index import Index
@@ -41,9 +42,11 @@ class PolarVectorStore(VectorStore):
     are enough to train it: 39 for each list of an inverted file, 10 for each dimension of a code.
     Calls that delete or replace pass over all of a graph; NSG cannot.
     metric: "cosine", "ip" or "l2".
+    path: an SQLite database that keeps the documents, which is made if it is not there; every call is
+    then one transaction, and what it added is there after a crash. description is then a code alone.
+    Without path documents are in memory, embeddings as codes, and `save_local` writes both.
 
-    Documents are in memory, embeddings as codes. `save_local` writes both. Threads may call at the
-    same time. The asynchronous calls run these in threads.
+    Threads may call at the same time. The asynchronous calls run these in threads.
 
     filter, in searches: a dict of metadata, every entry of which a document must have, or a function
     from a Document to a bool. Each document is looked at for each search.
@@ -57,9 +60,11 @@ class PolarVectorStore(VectorStore):
         embedding: Embeddings,
         description: str = "Polar4",
         metric: MetricLike = Metric.COSINE,
+        *,
+        path: PathLike | None = None,
     ) -> None:
         self._embedding = embedding
-        self._records = Records(description, metric)
+        self._records = make_records(description, metric, path)
 
     @property
     def embeddings(self) -> Embeddings:
@@ -68,7 +73,7 @@ class PolarVectorStore(VectorStore):
 
     @property
     def index(self) -> Index | None:
-        """The index; None before there are documents enough."""
+        """The index; None before there are documents enough, and with a path."""
         return self._records.index
 
     def __len__(self) -> int:
@@ -201,10 +206,11 @@ class PolarVectorStore(VectorStore):
         ids: list[str] | None = None,
         description: str = "Polar4",
         metric: MetricLike = Metric.COSINE,
+        path: PathLike | None = None,
         **kwargs: Any,
     ) -> PolarVectorStore:
         """A store of these texts."""
-        store = cls(embedding, description, metric)
+        store = cls(embedding, description, metric, path=path)
         store.add_texts(texts, metadatas, ids=ids)
         return store
 

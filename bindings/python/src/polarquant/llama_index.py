@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
@@ -30,6 +30,8 @@ from llama_index.core.vector_stores.utils import (
 
 from polarquant._kept_values import kept_dict
 from polarquant._records import Record, Records, larger_is_nearer
+from polarquant._sqlite_records import SqliteRecords, make_records
+from polarquant._storage import PathLike
 from polarquant.errors import BadArgumentError
 from polarquant.index import Index
 from polarquant.metric import Metric, MetricLike
@@ -50,18 +52,27 @@ class PolarVectorStore(BasePydanticVectorStore):
     metric: "cosine", "ip" or "l2". Similarities are larger the nearer: cosines, inner products, or
     squared distances below 0.
 
-    Nodes, with text and metadata, are in memory, embeddings as codes. `persist` writes both. Threads
-    may call at the same time. Metadata filters are LlamaIndex's own, which do not nest; each node is
+    path: an SQLite database that keeps the nodes, which is made if it is not there; every call is then
+    one transaction, and what it added is there after a crash. description is then a code alone. Without
+    path nodes, with text and metadata, are in memory, embeddings as codes, and `persist` writes both.
+
+    Threads may call at the same time. Metadata filters are LlamaIndex's own, which do not nest; each node is
     looked at for each search that has filters. Keyword arguments of `query` are those of `Index.search`:
     exactness, nprobe, ef_search; and mmr_threshold.
     """
 
     stores_text: bool = True
-    _records: Records = PrivateAttr()
+    _records: Union[Records, SqliteRecords] = PrivateAttr()  # noqa: UP007, pydantic reads it
 
-    def __init__(self, description: str = "Polar4", metric: MetricLike = Metric.COSINE) -> None:
+    def __init__(
+        self,
+        description: str = "Polar4",
+        metric: MetricLike = Metric.COSINE,
+        *,
+        path: PathLike | None = None,
+    ) -> None:
         super().__init__(stores_text=True)
-        self._records = Records(description, metric)
+        self._records = make_records(description, metric, path)
 
     @classmethod
     def class_name(cls) -> str:
@@ -70,7 +81,7 @@ class PolarVectorStore(BasePydanticVectorStore):
 
     @property
     def client(self) -> Optional[Index]:  # noqa: UP045, pydantic reads it
-        """The index; None before there are nodes enough."""
+        """The index; None before there are nodes enough, and with a path."""
         return self._records.index
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
