@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <charconv>
 #include <optional>
-#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "sql_error.h"
 #include "statement.h"
@@ -41,6 +41,8 @@ const Operator* find_operator(int op) {
   return found == kOperators.end() ? nullptr : found;
 }
 
+constexpr std::string_view kOrderedById = "by_id";
+constexpr std::string_view kBinary = "BINARY";
 constexpr double kAssumedRows = 1e6;
 constexpr double kAssumedNeighbors = 25;
 
@@ -71,8 +73,10 @@ std::optional<Condition> understood(const TableDefinition& definition, sqlite3_i
     return std::nullopt;
   } else {
     const char* collation = sqlite3_vtab_collation(info, i);
-    if (collation != nullptr && std::strcmp(collation, "BINARY") != 0)
-      condition.collation = collation;
+    // The text of a plan has spaces between its parts.
+    if (collation != nullptr && std::string_view(collation).find(' ') != std::string_view::npos)
+      return std::nullopt;
+    if (collation != nullptr && collation != kBinary) condition.collation = collation;
   }
   return condition;
 }
@@ -88,14 +92,29 @@ void require_no_auxiliary(const TableDefinition& definition, const Condition& co
                   "can");
 }
 
+// Streams would take a lack of memory for the end of the text.
 std::string plan_text(const QueryPlan& plan) {
-  std::ostringstream out;
-  out << (plan.ordered_by_id ? "by_id" : "-");
-  for (const Condition& condition : plan.conditions)
-    out << ' ' << static_cast<int>(condition.subject) << ' ' << condition.column << ' '
-        << condition.op << ' ' << condition.is_list << ' '
-        << (condition.collation.empty() ? "BINARY" : condition.collation);
-  return out.str();
+  std::string text(plan.ordered_by_id ? kOrderedById : "-");
+  for (const Condition& condition : plan.conditions) {
+    for (const int number : {static_cast<int>(condition.subject), condition.column, condition.op,
+                             condition.is_list ? 1 : 0})
+      text.append(" ").append(std::to_string(number));
+    text.append(" ").append(condition.collation.empty() ? kBinary : condition.collation);
+  }
+  return text;
+}
+
+/// Takes a word off the front of a text, and the space after it.
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+int take_number(std::string_view& text) {
+  const std::string_view word = take_word(text);
+  int number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number);
+  return number;
 }
 
 bool is_ordered(const sqlite3_index_info* info, int column) {
@@ -181,17 +200,17 @@ int choose_plan(const TableDefinition& definition, sqlite3_index_info* info) {
 QueryPlan read_plan(int number, const char* text) {
   QueryPlan plan;
   plan.scan = static_cast<Scan>(number);
-  std::istringstream in(text);
-  std::string order;
-  in >> order;
-  plan.ordered_by_id = order == "by_id";
-  int subject = 0;
-  Condition condition = {};
-  while (in >> subject >> condition.column >> condition.op >> condition.is_list >>
-         condition.collation) {
-    condition.subject = static_cast<Subject>(subject);
-    if (condition.collation == "BINARY") condition.collation.clear();
-    plan.conditions.push_back(condition);
+  std::string_view left = text;
+  plan.ordered_by_id = take_word(left) == kOrderedById;
+  while (!left.empty()) {
+    Condition condition = {};
+    condition.subject = static_cast<Subject>(take_number(left));
+    condition.column = take_number(left);
+    condition.op = take_number(left);
+    condition.is_list = take_number(left) != 0;
+    const std::string_view collation = take_word(left);
+    if (collation != kBinary) condition.collation = collation;
+    plan.conditions.push_back(std::move(condition));
   }
   return plan;
 }
