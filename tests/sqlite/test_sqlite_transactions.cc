@@ -188,6 +188,47 @@ TEST_CASE("a table is whole in copies of its database, in attached ones and in t
   db.rows("DETACH other");
 }
 
+TEST_CASE("a defensive connection changes tables, and nobody else their shadow tables",
+          "[sqlite]") {
+  const Connection db;
+  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  db.rows(create_sql());
+  db.rows("BEGIN");
+  insert_documents(db, 0, 1100);
+  db.rows("COMMIT");
+  CHECK(db.error("UPDATE docs_rows SET polar_slot = 3") == "table docs_rows may not be modified");
+  CHECK(db.error("DELETE FROM docs_blocks") == "table docs_blocks may not be modified");
+  db.rows("SAVEPOINT s");
+  db.rows("DELETE FROM docs WHERE year = 2003");
+  db.rows("UPDATE docs SET embedding = ?, title = 'x' WHERE rowid = 7", {document_vector(9000)});
+  db.rows("ROLLBACK TO s");
+  db.rows("RELEASE s");
+  db.rows("DELETE FROM docs WHERE year = 2003");
+  db.rows("INSERT INTO docs(docs) VALUES ('rebuild')");
+  check_whole(db, 1056);
+  db.rows("CREATE VIEW some AS SELECT polar_distance(embedding, embedding) FROM docs");
+  CHECK(db.rows("SELECT * FROM some").size() == 1056);
+  db.rows("ALTER TABLE docs RENAME TO other");
+  db.rows("DROP VIEW some");
+  db.rows("DROP TABLE other");
+  CHECK(db.integer("SELECT count(*) FROM sqlite_master") == 0);
+}
+
+TEST_CASE("a database that may only be read is searched", "[sqlite]") {
+  const TemporaryDatabase file;
+  {
+    const Connection db(file.path());
+    db.rows(create_sql());
+    insert_documents(db, 0, 30);
+  }
+  const Connection db(file.path());
+  db.rows("PRAGMA query_only = 1");
+  CHECK(nearest(db, document_vector(5), 1)[0].id == 5);
+  CHECK_FALSE(db.error("INSERT INTO docs(embedding) VALUES (?)", {document_vector(1)}).empty());
+  CHECK(nearest(db, document_vector(1), 100).size() == 30);
+}
+
 TEST_CASE("any sequence of changes ends in the rows it should", "[sqlite]") {
   const uint64_t seed = GENERATE(1, 2, 3, 4);
   const TemporaryDatabase file;

@@ -52,6 +52,12 @@ inline polar_codec_info codec_info(const polar_codec* codec) {
   return info;
 }
 
+inline std::string codec_spec(const polar_codec* codec) {
+  std::string spec(polar_codec_spec(codec, nullptr, 0), '\0');
+  polar_codec_spec(codec, spec.data(), spec.size() + 1);
+  return spec;
+}
+
 /// `distance` of a score: smaller is nearer, whatever the metric.
 inline double score_distance(polar_metric metric, float score) {
   switch (metric) {

@@ -100,12 +100,9 @@ std::unique_ptr<StoredRows> PolarTable::stored_codec_rows() {
   if (use.bytes(0).empty()) throw damaged(name() + "_state: its codec is not there");
   Codec codec = load_codec(use.bytes(0));
   const polar_codec_info info = codec_info(codec.get());
-  std::string spec(polar_codec_spec(codec.get(), nullptr, 0), '\0');
-  polar_codec_spec(codec.get(), spec.data(), spec.size() + 1);
   const Codec declared = make_codec(definition_.code, definition_.dim, definition_.metric);
-  std::string declared_spec(polar_codec_spec(declared.get(), nullptr, 0), '\0');
-  polar_codec_spec(declared.get(), declared_spec.data(), declared_spec.size() + 1);
-  if (info.dim != definition_.dim || info.metric != definition_.metric || spec != declared_spec)
+  if (info.dim != definition_.dim || info.metric != definition_.metric ||
+      codec_spec(codec.get()) != codec_spec(declared.get()))
     throw damaged(name() + "_state: its codec is not that of the table's declaration");
   return std::make_unique<CodePages>(tables_, std::move(codec));
 }
