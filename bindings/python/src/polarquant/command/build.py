@@ -10,10 +10,11 @@ import time
 import numpy as np
 
 from polarquant.command import vector_files
+from polarquant.command.database import build_table, is_database
 from polarquant.command.failure import CommandError
 from polarquant.command.output_files import refuse_overlaps, require_place
 from polarquant.command.progress import say, shown
-from polarquant.command.shared_arguments import add_dataset, add_metric, whole_number
+from polarquant.command.shared_arguments import add_dataset, add_metric, add_table, whole_number
 from polarquant.command.text_table import format_bytes
 from polarquant.command.vectors import Vectors
 from polarquant.index import Index
@@ -24,6 +25,9 @@ Makes an index of vectors and writes it to a file, which any program of polarqua
 
 The index is trained on a random sample, then the vectors are added block by block, so that they may be
 larger than memory. Ids are row numbers, or those of --ids. The file appears whole or not at all.
+
+A file that ends in .db is an SQLite database: the vectors become a new table of it, in one transaction,
+and the code learns from the first of them.
 """
 EXAMPLES = """\
 examples:
@@ -31,6 +35,7 @@ examples:
   polar build vectors.parquet rows.polar --dataset embedding --index Polar4
   polar build sift.hdf5 rows.polar --index IVF1024,Polar4 --metric l2
   polar build vectors.npy rows.polar --index Polar2-pca --train-rows 200000 --ids ids.npy
+  polar build vectors.npy documents.db --index Polar4 --table docs
 """
 
 _TRAIN_ROWS = 100_000
@@ -62,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="read the file back before it takes its name"
     )
     add_dataset(parser)
+    add_table(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -71,6 +77,14 @@ def run(given: argparse.Namespace) -> int:
     if vectors.count == 0:
         raise CommandError(f"{given.vectors}: has no rows")
     ids = None if given.ids is None else vector_files.read_ids(given.ids, vectors.count)
+    if is_database(given.out):
+        start = time.perf_counter()
+        count = build_table(given.out, given.table, vectors, given.index, given.metric, ids)
+        say(
+            f"{given.out}: {count} vectors of {vectors.dim} dimensions as {given.index} in the table "
+            f"{given.table}, in {time.perf_counter() - start:.1f} s"
+        )
+        return 0
     index = Index(given.index, vectors.dim, given.metric)
     train_rows = min(given.train_rows, vectors.count)
 

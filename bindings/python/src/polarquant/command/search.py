@@ -11,17 +11,24 @@ import numpy as np
 
 from polarquant._arrays import Floats, Ids
 from polarquant.command import vector_files
+from polarquant.command.database import SearchedTable, is_database
 from polarquant.command.failure import CommandError
 from polarquant.command.output_files import refuse_overlaps, whole_file
 from polarquant.command.plain_vectors import read_npy
 from polarquant.command.progress import shown
-from polarquant.command.shared_arguments import add_dataset, add_threads, number, whole_number
+from polarquant.command.shared_arguments import (
+    add_dataset,
+    add_table,
+    add_threads,
+    number,
+    whole_number,
+)
 from polarquant.filters import Bitset
 from polarquant.index import Index
 
 HELP = "the nearest rows of an index file for each query"
 DESCRIPTION = """\
-Searches an index file. Without --ids and --scores, prints a line for each result: query, rank, id and
+Searches an index file, or a table of vectors in an SQLite database, a file that ends in .db. Without --ids and --scores, prints a line for each result: query, rank, id and
 score, parted by tabs. Scores are inner products, cosines or squared distances. Where there are fewer
 rows than k, ids are -1; such lines are not printed.
 """
@@ -32,11 +39,12 @@ examples:
   polar search rows.polar queries.npy --nprobe 16 --allow ids-of-one-user.npy
   polar search rows.polar sift.hdf5 --dataset test --memory-map
   polar search rows.polar queries.npy --explain
+  polar search documents.db queries.npy --table docs
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index_file", metavar="index-file", help="made by polar build")
+    parser.add_argument("index_file", metavar="index-file", help="made by polar build, or a database")
     parser.add_argument("queries", help=f"a file: {', '.join(vector_files.ENDINGS)}")
     parser.add_argument(
         "-k", type=whole_number(1, 2**31), default=10, help="rows for each query (default 10)"
@@ -81,19 +89,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read FAISS's own kinds too, unchecked: for files from whom you trust",
     )
     add_dataset(parser)
+    add_table(parser)
     add_threads(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     refuse_overlaps([given.ids, given.scores], [given.index_file, given.queries, given.allow])
-    allowed = None if given.allow is None else _read_allowed(given.allow)
-    index = Index.load(given.index_file, memory_map=given.memory_map, trust_faiss=given.trust_faiss)
+    allowed = None
+    if given.allow is not None:
+        allowed = _read_allowed(given.allow, as_ids=is_database(given.index_file))
+    index: Index | SearchedTable
+    if is_database(given.index_file):
+        index = SearchedTable(given.index_file, given.table)
+    else:
+        index = Index.load(
+            given.index_file, memory_map=given.memory_map, trust_faiss=given.trust_faiss
+        )
     queries = vector_files.open_vectors(given.queries, given.dataset, ("test", "queries", "train"))
     if queries.dim != index.dim:
         raise CommandError(
             f"{given.queries}: vectors of {queries.dim} numbers; the index has {index.dim}"
         )
     if given.explain:
+        if not isinstance(index, Index):
+            raise CommandError("--explain: is not for databases")
         _explain(index, min(queries.count, queries.block_rows), allowed, given)
         return 0
     as_text = given.ids is None and given.scores is None
@@ -146,13 +165,15 @@ def _print_rows(out: TextIO, first: int, ids: Ids, scores: Floats) -> None:
                 out.write(f"{query}\t{rank}\t{id}\t{score:.7g}\n")
 
 
-def _read_allowed(path: str) -> Any:
+def _read_allowed(path: str, as_ids: bool) -> Any:
     allowed = read_npy(path)
     if allowed.ndim != 1 or allowed.dtype.kind not in "iub":
         raise CommandError(
             f"{path}: {allowed.dtype} {allowed.shape}; integers or bools of shape (n,) allowed"
         )
-    return Bitset(allowed) if allowed.dtype.kind == "b" else np.unique(allowed.astype(np.int64))
+    if allowed.dtype.kind != "b":
+        return np.unique(allowed.astype(np.int64))
+    return np.flatnonzero(allowed) if as_ids else Bitset(allowed)
 
 
 def _save(path: str, array: np.typing.NDArray[Any]) -> None:

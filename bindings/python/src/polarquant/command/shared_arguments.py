@@ -66,6 +66,12 @@ def add_dataset(parser: argparse.ArgumentParser, option: str = "--dataset") -> N
     )
 
 
+def add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--table", default="docs", metavar="NAME", help="of a database, a .db file (default docs)"
+    )
+
+
 def add_threads(parser: argparse.ArgumentParser, default: int = 0) -> None:
     parser.add_argument(
         "--threads",
