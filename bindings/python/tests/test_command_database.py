@@ -11,7 +11,8 @@ import polarquant
 
 
 @unittest.skipUnless(
-    hasattr(sqlite3.Connection, "enable_load_extension"), "this Python's sqlite3 loads no extensions"
+    hasattr(sqlite3.Connection, "enable_load_extension"),
+    "this Python's sqlite3 loads no extensions",
 )
 class DatabaseTest(CommandTest):
     def search(self, *arguments):
@@ -57,8 +58,12 @@ class DatabaseTest(CommandTest):
         self.assert_refused("already exists", "build", rows, database)
         self.assert_refused("is not there", "search", self.path("none.db"), rows)
         self.assert_refused("has no table of vectors b", "search", database, rows, "--table", "b")
-        self.assert_refused("--nprobe: is not for databases", "search", database, rows, "--nprobe", "3")
-        self.assert_refused("--explain: is not for databases", "search", database, rows, "--explain")
+        self.assert_refused(
+            "--nprobe: is not for databases", "search", database, rows, "--nprobe", "3"
+        )
+        self.assert_refused(
+            "--explain: is not for databases", "search", database, rows, "--explain"
+        )
         self.assert_refused("Polar99", "build", rows, self.path("b.db"), "--index", "Polar99")
         self.assertFalse((self.folder / "b.db").exists())
         self.assert_refused("IVF16", "build", rows, self.path("c.db"), "--index", "IVF16,Polar4")

@@ -22,7 +22,8 @@ DIM = 24
 
 
 @unittest.skipUnless(
-    hasattr(sqlite3.Connection, "enable_load_extension"), "this Python's sqlite3 loads no extensions"
+    hasattr(sqlite3.Connection, "enable_load_extension"),
+    "this Python's sqlite3 loads no extensions",
 )
 class SqliteRecordsTest(unittest.TestCase):
     def setUp(self):
@@ -62,18 +63,26 @@ class SqliteRecordsTest(unittest.TestCase):
                 query = make_rows(1, DIM, turn + 1000)[0]
                 for keep in (None, lambda record: record.payload["turn"] % 3 == 0):
                     found, expected = kept.find(query, 5, keep), memory.find(query, 5, keep)
-                    self.assertEqual([row.record.id for row in found],
-                                     [row.record.id for row in expected])
-                    self.assertEqual([row.record.payload for row in found],
-                                     [row.record.payload for row in expected])
-                    np.testing.assert_allclose([row.score for row in found],
-                                               [row.score for row in expected], rtol=1e-5, atol=1e-6)
+                    self.assertEqual(
+                        [row.record.id for row in found], [row.record.id for row in expected]
+                    )
+                    self.assertEqual(
+                        [row.record.payload for row in found],
+                        [row.record.payload for row in expected],
+                    )
+                    np.testing.assert_allclose(
+                        [row.score for row in found],
+                        [row.score for row in expected],
+                        rtol=1e-5,
+                        atol=1e-6,
+                    )
                     ids = [row.record.id for row in found]
                     if ids:
                         vectors = kept.vectors(kept.get(ids))
                         self.assertEqual(vectors.shape, (len(ids), DIM))
-            self.assertEqual({record.id for record in kept.all()},
-                             {record.id for record in memory.all()})
+            self.assertEqual(
+                {record.id for record in kept.all()}, {record.id for record in memory.all()}
+            )
 
     def test_what_was_put_is_there_for_others_and_afterwards(self):
         records = self.open()

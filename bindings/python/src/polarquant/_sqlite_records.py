@@ -110,7 +110,8 @@ class SqliteRecords:
             for id, place in last.items():
                 held = run(f"SELECT rowid FROM {_TABLE} WHERE id = ?", (id,)).fetchone()
                 run(
-                    f"INSERT OR REPLACE INTO {_TABLE}(rowid, vector, id, payload) VALUES (?, ?, ?, ?)",
+                    f"INSERT OR REPLACE INTO {_TABLE}(rowid, vector, id, payload)"
+                    " VALUES (?, ?, ?, ?)",
                     (
                         held[0] if held else None,
                         rows[place].tobytes(),

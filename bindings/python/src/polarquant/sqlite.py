@@ -31,7 +31,7 @@ def load(connection: Any) -> None:
     functions polar_encode, polar_decode, polar_distance, polar_code_distance and polar_version.
 
     connection: of sqlite3, or of a module that has its `enable_load_extension` and
-    `load_extension`, as apsw and pysqlite3. Loading extensions is as it was before, afterwards: off.
+    `load_extension`, as apsw and pysqlite3. Afterwards the connection loads no other extensions.
     Raises UnsupportedError where the module was built without extensions, where the library has
     none, and where SQLite is older than 3.38.
     """

@@ -91,7 +91,8 @@ class SearchedTable:
         for name, value in options.items():
             if value and name != "num_threads":
                 raise CommandError(f"--{name.replace('_', '-')}: is not for databases")
-        sql = f"SELECT rowid, distance FROM {_quoted(self._table)} WHERE {self._column} MATCH ? AND k = ?"
+        table = _quoted(self._table)
+        sql = f"SELECT rowid, distance FROM {table} WHERE {self._column} MATCH ? AND k = ?"
         values: list[Any] = []
         if filter is not None:
             sql += " AND rowid IN (SELECT value FROM json_each(?))"
