@@ -44,7 +44,9 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index_file", metavar="index-file", help="made by polar build, or a database")
+    parser.add_argument(
+        "index_file", metavar="index-file", help="made by polar build, or a database"
+    )
     parser.add_argument("queries", help=f"a file: {', '.join(vector_files.ENDINGS)}")
     parser.add_argument(
         "-k", type=whole_number(1, 2**31), default=10, help="rows for each query (default 10)"
