@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """LangChain's own tests of vector stores, over ours; test_langchain.py runs them by pytest."""
 
-import sqlite3
-
 import pytest
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
+
+from support import HAS_SQLITE
 
 from polarquant.langchain import PolarVectorStore
 
@@ -21,9 +21,7 @@ class TestInvertedFileOfPolarVectorStore(VectorStoreIntegrationTests):
         yield PolarVectorStore(self.get_embeddings(), "IVF1,Polar8", "l2")
 
 
-@pytest.mark.skipif(
-    not hasattr(sqlite3.Connection, "enable_load_extension"), reason="sqlite3 loads no extensions"
-)
+@pytest.mark.skipif(not HAS_SQLITE, reason="there is no extension of SQLite")
 class TestPolarVectorStoreInDatabase(VectorStoreIntegrationTests):
     @pytest.fixture
     def vectorstore(self, tmp_path):

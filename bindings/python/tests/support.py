@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What the tests share."""
 
+import os
 import pathlib
+import sqlite3
 import unittest
 
 import numpy as np
 
 import polarquant
+import polarquant.sqlite
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEADER = ROOT / "include" / "polarquant" / "polarquant.h"
@@ -33,3 +36,11 @@ def _has_indexes():
 
 
 needs_indexes = unittest.skipUnless(_has_indexes(), "the library is built without FAISS")
+
+#: Whether the library was built with the extension, and this Python's sqlite3 loads extensions.
+HAS_SQLITE = hasattr(sqlite3.Connection, "enable_load_extension") and os.path.exists(
+    polarquant.sqlite.extension_path()
+)
+needs_sqlite = unittest.skipUnless(
+    HAS_SQLITE, "there is no extension of SQLite, or sqlite3 loads none"
+)

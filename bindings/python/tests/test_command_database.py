@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: MIT
 """polar build and polar search with SQLite databases."""
 
-import sqlite3
 import unittest
 
 import numpy as np
 from command_support import CommandTest
+from support import needs_sqlite
 
 import polarquant
 
 
-@unittest.skipUnless(
-    hasattr(sqlite3.Connection, "enable_load_extension"),
-    "this Python's sqlite3 loads no extensions",
-)
+@needs_sqlite
 class DatabaseTest(CommandTest):
     def search(self, *arguments):
         """ids and scores of a search."""

@@ -4,12 +4,11 @@
 import asyncio
 import importlib.util
 import pathlib
-import sqlite3
 import tempfile
 import unittest
 
 import numpy as np
-from support import make_rows, needs_indexes
+from support import make_rows, needs_indexes, needs_sqlite
 
 import polarquant
 
@@ -217,9 +216,7 @@ class LlamaIndexTest(unittest.TestCase):
         self.assertEqual(asyncio.run(work()), "new")
         self.assertEqual(self.store.client.ntotal, NODES)
 
-    @unittest.skipUnless(
-        hasattr(sqlite3.Connection, "enable_load_extension"), "sqlite3 loads no extensions"
-    )
+    @needs_sqlite
     def test_a_store_in_a_database_keeps_its_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "nodes.db"

@@ -8,13 +8,11 @@ import unittest
 import numpy as np
 import polarquant.sqlite
 from polarquant import UnsupportedError
-from support import make_rows
-
-HAS_EXTENSIONS = hasattr(sqlite3.Connection, "enable_load_extension")
+from support import make_rows, needs_sqlite
 
 
 class SqliteTest(unittest.TestCase):
-    @unittest.skipUnless(HAS_EXTENSIONS, "this Python's sqlite3 loads no extensions")
+    @needs_sqlite
     def test_a_table_finds_what_an_index_does(self) -> None:
         connection = sqlite3.connect(":memory:")
         polarquant.sqlite.load(connection)
@@ -35,7 +33,7 @@ class SqliteTest(unittest.TestCase):
         self.assertEqual([row[1] for row in found], (1 - scores.astype(np.float64)).tolist())
         connection.close()
 
-    @unittest.skipUnless(HAS_EXTENSIONS, "this Python's sqlite3 loads no extensions")
+    @needs_sqlite
     def test_loading_is_off_afterwards(self) -> None:
         connection = sqlite3.connect(":memory:")
         polarquant.sqlite.load(connection)
@@ -44,6 +42,7 @@ class SqliteTest(unittest.TestCase):
             connection.load_extension(polarquant.sqlite.extension_path())
         connection.close()
 
+    @needs_sqlite
     def test_a_module_without_extensions_is_named(self) -> None:
         with self.assertRaisesRegex(UnsupportedError, "was built without extensions"):
             polarquant.sqlite.load(types.SimpleNamespace())

@@ -4,7 +4,6 @@
 import os
 import pathlib
 import random
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ import threading
 import unittest
 
 import numpy as np
-from support import make_rows
+from support import make_rows, needs_sqlite
 
 from polarquant import BadArgumentError, InputOutputError, StateMismatchError, UnsupportedError
 from polarquant._records import Records
@@ -21,10 +20,7 @@ from polarquant._sqlite_records import SqliteRecords
 DIM = 24
 
 
-@unittest.skipUnless(
-    hasattr(sqlite3.Connection, "enable_load_extension"),
-    "this Python's sqlite3 loads no extensions",
-)
+@needs_sqlite
 class SqliteRecordsTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
