@@ -28,6 +28,7 @@ for rowid, distance, text in connection.execute(
     " WHERE embedding MATCH ? AND k = 3 AND year >= 2005 ORDER BY distance",
     (x[7].tobytes(),),
 ):
-    print(f"row {rowid}, cosine about {1 - distance:.2f}: {text}")
+    print(f"row {rowid}, cosine about {1 - distance:.2f}")
+    print(f"  {text}")
 connection.close()
 folder.cleanup()
