@@ -65,9 +65,13 @@ void CodePages::reserve(int64_t rows) {
   if (needed <= bytes_ && !is_much_too_large) return;
   const size_t bytes = needed + (is_much_too_large ? 0 : needed / 8);
   // Pages that are not read yet take no memory: the system gives it when it is written to.
-  std::unique_ptr<uint8_t[], AlignedDelete> data(new (kAlignment, std::nothrow) uint8_t[bytes]);
-  if (data == nullptr && needed <= bytes_) return;
-  if (data == nullptr) throw std::bad_alloc();
+  std::unique_ptr<uint8_t[], AlignedDelete> data;
+  try {
+    data.reset(new (kAlignment) uint8_t[bytes]);
+  } catch (const std::bad_alloc&) {
+    if (needed > bytes_) throw;
+    return;  // it stays larger than it needs to be
+  }
   const size_t kept = std::min({bytes_, bytes, padded_bytes(count_)});
   for (int64_t page = 0; page < std::ssize(versions_); ++page) {
     const size_t begin = static_cast<size_t>(page) * page_bytes();
