@@ -65,12 +65,11 @@ std::optional<Condition> understood(const TableDefinition& definition, sqlite3_i
     if (constraint.op != SQLITE_INDEX_CONSTRAINT_LT && constraint.op != SQLITE_INDEX_CONSTRAINT_LE)
       return std::nullopt;
     condition.subject = Subject::distance;
-  } else if (find_operator(constraint.op) == nullptr) {
+  } else if (find_operator(constraint.op) == nullptr ||
+             constraint.iColumn >= definition.distance_column()) {
     return std::nullopt;
   } else if (constraint.iColumn < 0) {
     condition.subject = Subject::id;
-  } else if (constraint.iColumn >= definition.distance_column()) {
-    return std::nullopt;
   } else {
     const char* collation = sqlite3_vtab_collation(info, i);
     // The text of a plan has spaces between its parts.
