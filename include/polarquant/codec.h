@@ -84,17 +84,19 @@ POLAR_API polar_status polar_codec_memory_bytes(const polar_codec* codec, size_t
  * mean would be further from the middle row than 0 is, the centre stays 0. What is learned decides
  * how well rows are coded, never whether they can be (polar_codec_encode). A codec that is not
  * trained has the centre and unit that it was created with, 0 and 1 by default.
- * Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca, which also
- * learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³), and, of
- * 512 rows and more, how far searches' estimates are off. A row that is not finite, or longer than
- * 2^61 (2.3e18) but for cosine, is refused by number, and nothing is learned.
- * POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. options: NULL for the
- * defaults, here and below. Needs sole use.
+ * Optional for most codecs, required for PolarPairMxN, PolarTree…-online, …-pca and PolarB…. These
+ * two learn their rotation and plan, too: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³),
+ * and, of 512 rows and more, how far searches' estimates are off. …-kmK learns K centroids in the
+ * place of a centre, from at least 2 rows for each besides a tenth of all, better 10, in
+ * O(n·K·dim). A row that is not finite, or longer than 2^61 (2.3e18) but for cosine, is refused by
+ * number, and nothing is learned. POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything.
+ * options: NULL for the defaults, here and below. Needs sole use.
  */
 POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x,
                                          const polar_work_options* options);
 
-/* A segment of a …-pca codec's plan: rotated coordinates that have one rate. */
+/* A segment of the plan of a …-pca or PolarB… codec: rotated coordinates that have one rate. Of the
+ * last one with bits of PolarB… only its first coordinates may have them. */
 typedef struct polar_segment {
   int32_t first; /* its first coordinate; segments in order, by falling variance */
   int32_t dim;   /* coordinates: 64, or fewer in the last one */
@@ -108,20 +110,21 @@ typedef struct polar_codec_plan {
                            were held out, so that codes are those of the untrained codec */
   int64_t segments;     /* of dim */
   double error; /* on rows that were held out: mean ‖x̂−x‖²/‖x−c‖², x̂ unbiased */
-  double untrained_error; /* the same of the untrained codec */
+  double untrained_error; /* the same of the untrained codec; 0 of PolarB…, which has none */
 } polar_codec_plan;
 
 /*
  * Fills *plan, and the first min(cap, plan->segments) of segments, which may be NULL when cap is 0.
- * POLAR_ERROR_UNSUPPORTED unless the codec is …-pca; POLAR_ERROR_NOT_TRAINED before train.
+ * POLAR_ERROR_UNSUPPORTED unless the codec is …-pca or PolarB…; POLAR_ERROR_NOT_TRAINED before
+ * train.
  */
 POLAR_API polar_status polar_codec_get_plan(const polar_codec* codec, polar_codec_plan* plan,
                                             polar_segment* segments, int64_t cap);
 
 /*
- * How well a …-pca codec still fits: *drift becomes the error of n ≥ 1 rows x, (n, dim), divided by
- * the error of the rows that training held out. Near 1: as well as then; above 1.2 or so it is time
- * to train a new codec. Errors as polar_codec_get_plan. Cost: that of encoding.
+ * How well a …-pca or PolarB… codec still fits: *drift becomes the error of n ≥ 1 rows x, (n, dim),
+ * divided by the error of the rows that training held out. Near 1: as well as then; above 1.2 or so
+ * it is time to train a new codec. Errors as polar_codec_get_plan. Cost: that of encoding.
  */
 POLAR_API polar_status polar_codec_drift(const polar_codec* codec, int64_t n, const float* x,
                                          const polar_work_options* options, double* drift);

@@ -12,11 +12,11 @@
 #include "src/advice/recall.h"
 #include "src/codec/codec.h"
 #include "src/core/parallel.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/measure_margins.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/stores/row_store.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -127,7 +127,7 @@ class Advisor {
     CodecOptions codec_options;
     codec_options.seed = options_.seed;
     Codec codec(spec, sample_.dim, metric_, codec_options);
-    codec.use_kernels(simd_codec_kernels());
+    codec.use_kernels(fast_codec_kernels());
     row->needs_training = !codec.is_trained();
     row->bytes = static_cast<double>(codec.layout().group_bytes) / codec.layout().group_rows;
     codec.train(sample_.train_rows(), sample_.train.data(), measure_margins);

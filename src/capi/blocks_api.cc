@@ -22,7 +22,7 @@ namespace {
 const Codec& require_block_codec(const polar_codec* codec) {
   const Codec& checked = *require_object("codec", codec).codec;
   require(BlockLayout::supports(checked), StatusCode::unsupported,
-          "codec: {} has no blocks; Polar0.5 to Polar8 and residual codes have",
+          "codec: {} has no blocks; Polar0.5 to Polar8, PolarB… and residual codes have",
           print_spec(checked.spec()));
   return checked;
 }

@@ -15,8 +15,8 @@
 #include "src/capi/row_blocks.h"
 #include "src/capi/work_call.h"
 #include "src/core/format.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/measure_margins.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::capi {
 namespace {
@@ -85,7 +85,7 @@ extern "C" polar_status polar_codec_create(const char* spec, int32_t dim, polar_
     codec_options.norm_unit = given.norm_unit;
     auto handle = std::make_unique<polar_codec>();
     handle->codec = std::make_unique<Codec>(parsed, dim, checked_metric, codec_options);
-    handle->codec->use_kernels(simd_codec_kernels());
+    handle->codec->use_kernels(fast_codec_kernels());
     *out = handle.release();
   });
 }

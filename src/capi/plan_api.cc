@@ -15,8 +15,8 @@ namespace {
 
 const PlannedQuantizer& require_planned(const Codec& codec) {
   const PlannedQuantizer* planned = codec.planned();
-  require(planned != nullptr, StatusCode::unsupported, "codec: {} has no plan; only …-pca has",
-          print_spec(codec.spec()));
+  require(planned != nullptr, StatusCode::unsupported,
+          "codec: {} has no plan; only …-pca and PolarB… have", print_spec(codec.spec()));
   require_trained(codec);
   return *planned;
 }

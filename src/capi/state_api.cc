@@ -9,7 +9,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
-#include "src/simd/simd_codec_kernels.h"
+#include "src/scan/search/fast_codec_kernels.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
@@ -36,7 +36,7 @@ extern "C" polar_status polar_codec_load_state(const uint8_t* data, size_t bytes
     require_object("data", data);
     auto handle = std::make_unique<polar_codec>();
     handle->codec = Codec::load_state(data, bytes);
-    handle->codec->use_kernels(simd_codec_kernels());
+    handle->codec->use_kernels(fast_codec_kernels());
     *out = handle.release();
   });
 }

@@ -1,218 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Encoding, decoding and scoring rows. codec_state.cc and its neighbours have the state.
-#include "src/codec/codec.h"
+// Decoding and scoring rows. codec_encoding.cc encodes them, codec_state.cc and its neighbours have
+// the state.
+#include "src/codec/codec_state.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "src/codec/dot.h"
 #include "src/codec/planned_quantizer.h"
-#include "src/core/parallel.h"
-#include "src/core/work_progress.h"
 
 namespace polarquant {
 namespace {
 
-// Rows of one task of encode: enough to hide the task's cost, few enough to share evenly.
-constexpr int64_t kRowsPerTask = 64;
-// A direction whose code points away from it, or nearly so (possible in few dimensions), would get
-// a negative or huge scale; its alignment ⟨u,û⟩/dim is taken as at least this share of the usual 1
-// − D.
-constexpr double kAlignmentFloor = 0.25;
-// x−c shorter than this share of ‖c‖ is the rounding of float inputs: x is the centre.
-constexpr double kCentreRounding = 0x1p-22;
 // Longer queries could overflow float sums.
 constexpr double kMaxQueryNorm = 0x1p63;
 // For a shorter query the inverse of its 8-bit step could overflow a float. Distances do not depend
 // on it, as the rows' own lengths decide them.
 constexpr double kMinQueryNorm = 0x1p-112;
 
-void require_finite(const float* x, int dim, const char* name, int64_t row) {
-  // No branch for each number: the exponent of what is not finite carries into the sign's place.
-  uint32_t carries = 0;
-  for (int j = 0; j < dim; ++j)
-    carries |= (std::bit_cast<uint32_t>(x[j]) & 0x7fffffffU) + 0x00800000U;
-  if ((carries & 0x80000000U) == 0) return;
-  for (int j = 0; j < dim; ++j) {
-    require(std::isfinite(x[j]), StatusCode::bad_argument,
-            "{}: row {} column {} is {}; finite numbers are allowed", name, row, j, x[j]);
-  }
-}
-
 }  // namespace
-
-double Codec::least_norm2() const { return kCentreRounding * kCentreRounding * centre_norm2_; }
-
-double Codec::least_alignment() const { return kAlignmentFloor * (1 - mse()); }
-
-double Codec::least_norm() const { return norm_unit() * factor_format_.min_norm_units(); }
-
-double Codec::most_norm() const {
-  const double units =
-      has_factors() ? factor_format_.max_norm_units() : FactorFormat().max_norm_units();
-  return std::min(kMaxRowNorm, norm_unit() * units);
-}
-
-void Codec::require_codable(double norm) const {
-  require(norm <= most_norm(), StatusCode::bad_argument,
-          "its distance to the centre is {:.6g}; up to {:.3g} is allowed, by the unit {:.3g} and "
-          "what scores in floats can hold",
-          norm, most_norm(), norm_unit());
-}
-
-// The vector as the metric sees it: itself, or normalized for cosine (zero stays zero).
-void Codec::metric_input(const float* x, float* input) const {
-  std::copy_n(x, dim_, input);
-  if (metric_ != Metric::cosine) return;
-  const double norm = std::sqrt(kernels_.dot_exact(x, x, dim_));
-  if (norm == 0) return;
-  for (int j = 0; j < dim_; ++j) input[j] = static_cast<float>(x[j] / norm);
-}
-
-// v := input − centre, and its squared length: 0, and v = 0, when the two are equal within the
-// rounding of floats.
-double Codec::centred(const float* input, const float* centre, double centre_norm2,
-                      float* v) const {
-  kernels_.subtract_multiple(input, 1, centre, dim_, v);
-  const double norm2 = kernels_.dot_exact(v, v, dim_);
-  if (norm2 > kCentreRounding * kCentreRounding * centre_norm2) return norm2;
-  std::fill_n(v, dim_, 0.0F);
-  return 0;
-}
-
-// What quantizers of vectors code: R(x−c)/unit. Returns ‖x−c‖.
-double Codec::rotated_vector(const float* x, const float* centre, int unit_exponent,
-                             float* v) const {
-  AlignedVector<float> input(dim_);
-  metric_input(x, input.data());
-  kernels_.subtract_multiple(input.data(), 1, centre, dim_, v);
-  const double norm = std::sqrt(kernels_.dot_exact(v, v, dim_));
-  const double to_units = std::ldexp(1.0, -unit_exponent);
-  for (int j = 0; j < dim_; ++j) v[j] = static_cast<float>(v[j] * to_units);
-  rotation_.apply(v);
-  return norm;
-}
-
-// docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim) and b.
-void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code) const {
-  thread_local AlignedVector<float> scratch;
-  scratch.resize(3 * static_cast<size_t>(dim_));
-  float* v = scratch.data();
-  float* u = v + dim_;
-  float* decoded = u + dim_;
-  metric_input(x, u);
-  std::fill_n(code, layout_.group_bytes, uint8_t{0});
-  const double norm2 = centred(u, centre.vector, centre.norm2, v);
-  if (norm2 == 0) return;
-
-  const double norm = std::sqrt(norm2);
-  require_codable(norm);
-  if (norm < least_norm()) return;
-  const double root_dim = std::sqrt(static_cast<double>(dim_));
-  const double to_direction = root_dim / norm;
-  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
-  rotation_.apply(u);
-  quantizer_->encode_and_decode(u, code, decoded);
-
-  const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, least_alignment());
-  // A row that may be coded has a scale that can be stored, unless the code lies so badly that its
-  // alignment was raised to the least one.
-  const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
-  const double bias =
-      metric_ == Metric::l2 ? norm : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_);
-  const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
-  const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
-  // False only where a state's tables, which may come from a file, give scales that no training
-  // gives.
-  require(stored, StatusCode::corrupt_data,
-          "its factors {} and {} cannot be stored; the tables of the codec's state are not such as "
-          "training makes",
-          scale, bias);
-}
-
-void Codec::encode_group(int64_t first_row, const float* x, const Centre& centre,
-                         uint8_t* code) const {
-  const int rows = layout_.group_rows;
-  int64_t row = first_row;
-  try {
-    if (has_factors()) {
-      encode_direction(x, centre, code);
-      return;
-    }
-    AlignedVector<float> vectors(static_cast<size_t>(rows) * dim_);
-    for (; row < first_row + rows; ++row) {
-      const size_t offset = static_cast<size_t>(row - first_row) * dim_;
-      require_codable(rotated_vector(x + offset, centre.vector, unit_exponent_, &vectors[offset]));
-    }
-    row = first_row;
-    quantizer_->encode(vectors.data(), code);
-  } catch (const Error& error) {
-    if (rows == 1) fail(error.code(), "x: row {}: {}", row, error.what());
-    fail(error.code(), "x: rows {} to {}: {}", first_row, first_row + rows - 1, error.what());
-  }
-}
-
-// centre_of(row): the centre that the row is coded about.
-template <typename CentreOf>
-void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, uint8_t* codes,
-                        int threads) const {
-  require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
-  require(is_trained(), StatusCode::not_trained, "{} must be trained before it can encode",
-          print_spec(spec_));
-  const int64_t groups = n / layout_.group_rows;
-  const int64_t task_groups = std::max<int64_t>(1, kRowsPerTask / layout_.group_rows);
-  const int64_t tasks = (groups + task_groups - 1) / task_groups;
-  const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
-  parallel_for(tasks, thread_count(threads, tasks), [&](int64_t task, int) {
-    report_work(static_cast<double>(task) / static_cast<double>(tasks));
-    const int64_t end = std::min(groups, (task + 1) * task_groups);
-    for (int64_t group = task * task_groups; group < end; ++group) {
-      const int64_t first = group * layout_.group_rows;
-      for (int64_t row = first; row < first + layout_.group_rows; ++row) {
-        require_finite(row_of_x(row), dim_, "x", row);
-      }
-      encode_group(first, row_of_x(first), centre_of(first), codes + group * layout_.group_bytes);
-    }
-  });
-  uint8_t* tail = codes + groups * layout_.group_bytes;
-  AlignedVector<float> vector(dim_);
-  for (int64_t row = groups * layout_.group_rows; row < n; ++row, tail += layout_.tail_row_bytes) {
-    require_finite(row_of_x(row), dim_, "x", row);
-    const double norm =
-        rotated_vector(row_of_x(row), centre_of(row).vector, unit_exponent_, vector.data());
-    try {
-      require_codable(norm);
-    } catch (const Error& error) {
-      fail(error.code(), "x: row {}: {}", row, error.what());
-    }
-    std::memcpy(tail, vector.data(), layout_.tail_row_bytes);
-  }
-  if (n > 0) encoded_anything_.store(true, std::memory_order_relaxed);
-}
-
-void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const {
-  encode_rows(
-      n, x, [this](int64_t) { return own_centre(); }, codes, threads);
-}
-
-void Codec::encode_residuals(int64_t n, const float* x,
-                             const std::function<const float*(int64_t row)>& centre_of,
-                             uint8_t* codes, int threads) const {
-  require(layout_.group_rows == 1, StatusCode::unsupported,
-          "{}: codes {} rows together, so that a row cannot have a centre of its own",
-          print_spec(spec_), layout_.group_rows);
-  require(centre_norm2_ == 0, StatusCode::unsupported,
-          "a codec with a centre of its own, of norm {:.6g}, cannot code about others",
-          centre_norm_);
-  const auto view_of = [&](int64_t row) {
-    const float* centre = centre_of(row);
-    const double norm2 = kernels_.dot_exact(centre, centre, dim_);
-    return Centre{centre, norm2, norm2 > 0 ? 1 / std::sqrt(norm2) : 0};
-  };
-  encode_rows(n, x, view_of, codes, threads);
-}
 
 Factors Codec::decode_direction(CodeRows codes, int64_t row, float* y) const {
   const uint8_t* code = codes.data + row * layout_.group_bytes;
@@ -240,7 +47,12 @@ float Codec::decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, flo
     decode_vector(codes, row, y);
     return static_cast<float>(norm_unit());
   }
-  const float scale = decode_direction(codes, row, y).scale;
+  const Factors factors = decode_direction(codes, row, y);
+  const float scale = factors.scale;
+  if (centroids_ != nullptr) {
+    add_centroid(factors, kind, y);
+    return 1;
+  }
   return kind == Reconstruction::least_error ? static_cast<float>(scale * (1 - mse())) : scale;
 }
 
@@ -273,7 +85,8 @@ std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q,
     queries.push_back(centre_query(q + i * dim_));
     rotated.insert(rotated.end(), queries.back().rotated.begin(), queries.back().rotated.end());
   }
-  rotation_.apply(rotated.data(), n, wanted == Coordinates::coded ? planned()->coded_dims() : dim_);
+  const bool coded = wanted == Coordinates::coded && spec_.centroids == 0;
+  rotation_.apply(rotated.data(), n, coded ? planned()->coded_dims() : dim_);
   for (int64_t i = 0; i < n; ++i)
     std::copy_n(&rotated[static_cast<size_t>(i * dim_)], dim_,
                 queries[static_cast<size_t>(i)].rotated.begin());
@@ -345,6 +158,10 @@ PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const 
   float* y = query.rotated.data();
   const double centre_norm2 = centre_norm_ * centre_norm_;
   if (has_factors()) {
+    if (centroids_ != nullptr) {
+      query.offset = decode_for_score(codes, row, y).constant;
+      return query;
+    }
     const Factors factors = decode_direction(codes, row, y);
     for (int j = 0; j < dim_; ++j) y[j] *= factors.scale;
     const double bias = factors.bias;
@@ -367,6 +184,13 @@ PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const 
 RowTerms Codec::decode_for_score(CodeRows codes, int64_t row, float* y) const {
   if (has_factors()) {
     const Factors factors = decode_direction(codes, row, y);
+    if (centroids_ != nullptr) {
+      add_centroid(factors, Reconstruction::unbiased, y);
+      if (metric_ != Metric::l2) return {0, 1};
+      // Any bytes are a code.
+      const double norm2 = centroids_->norm2(std::min(factors.centroid, centroids_->count() - 1));
+      return {static_cast<float>(norm2 + factors.bias), -2};
+    }
     if (metric_ == Metric::l2) return {factors.bias * factors.bias, -2 * factors.scale};
     return {factors.bias, factors.scale};
   }

@@ -15,10 +15,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "src/codec/centroids.h"
 #include "src/codec/code_layout.h"
 #include "src/codec/codec_kernels.h"
 #include "src/codec/factors.h"
@@ -32,6 +34,7 @@
 namespace polarquant {
 
 class PlannedQuantizer;
+struct TrainedPlan;
 
 inline constexpr int kMaxDim = 65535;
 /// The unit is 2^-40 to 2^40.
@@ -124,6 +127,15 @@ class Codec {
   size_t memory_bytes() const;
   /// What training found for …-pca: null for other specs.
   const PlannedQuantizer* planned() const;
+  /// The centroids that rows are coded about; null where they are about the centre, and before
+  /// training.
+  const Centroids* centroids() const { return centroids_.get(); }
+  /// R·C of a centroid, (dim).
+  const float* rotated_centroid(int number) const {
+    return rotated_centroids_.data() + static_cast<size_t>(number) * static_cast<size_t>(dim_);
+  }
+  /// −‖x−C‖² of n vectors as the metric sees them and every centroid, (n, count).
+  void centroid_similarities(int64_t n, const float* x, float* out) const;
   /// What training measured for searches; see train().
   const SearchMargins& search_margins() const { return search_margins_; }
   /// Whether training found a rotation too: not where the untrained code is as good.
@@ -162,7 +174,7 @@ class Codec {
   /// q: (dim), finite.
   PreparedQuery prepare_query(const float* q) const;
   /// coded: coordinates without bits become 0 and cost nothing. No score about the codec's own
-  /// centre needs them.
+  /// centre needs them; those about centroids do, and have them.
   enum class Coordinates { all, coded };
   /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
   std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q,
@@ -203,6 +215,7 @@ class Codec {
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
     AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
+    std::shared_ptr<const Centroids> centroids;
     ShortFloat short_float = ShortFloat::wide16;
     SearchMargins search_margins;
     StateOrigin origin = StateOrigin::initial;
@@ -212,19 +225,23 @@ class Codec {
   void adopt(Learned learned);
   Learned learn(int64_t n, const float* x, bool with_centre) const;
   void train_quantizer(int64_t n, const float* x, Learned* learned) const;
+  void train_centroids_of(int64_t n, const float* x, Learned* learned) const;
+  void train_with_centroids(int64_t n, const float* x, Learned* learned) const;
+  void take_plan(TrainedPlan trained, Learned* learned) const;
   void measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
                        Learned* learned) const;
   /// The centre that a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
   struct Centre {
     const float* vector;
     double norm2;
-    double bias_scale;
+    double bias_scale = 1;
+    int centroid = 0;  // its number, for codes about centroids
   };
-  Centre own_centre() const { return {centre_.data(), centre_norm2_, 1}; }
+  Centre own_centre() const { return {centre_.data(), centre_norm2_}; }
 
   void require_finite_rows(int64_t n, const float* x) const;
-  bool direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
-                    float* u) const;
+  bool direction_of(const float* x, const float* centre, double centre_norm2, float* u) const;
+  bool to_direction(double norm2, float* u) const;
   bool has_short_floats() const;
   bool has_wide_floats() const;
   uint32_t format_version() const;
@@ -236,10 +253,19 @@ class Codec {
   double rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const;
   void require_codable(double norm) const;
   void encode_direction(const float* x, const Centre& centre, uint8_t* code) const;
+  double alignment_of(const float* u, const float* decoded) const;
+  double scale_of(double norm, const float* u, const float* decoded) const;
+  const CentroidFinder& centroid_finder() const;
+  std::vector<int32_t> nearest_centroids(int64_t n, const float* x, int threads) const;
+  void find_nearest(const CentroidFinder& finder, int64_t n, const float* x, int threads,
+                    int32_t* nearest) const;
+  float centroid_bias(Factors factors, const float* v, const float* decoded) const;
+  void add_centroid(const Factors& factors, Reconstruction kind, float* y) const;
   void encode_group(int64_t first_row, const float* x, const Centre& centre, uint8_t* code) const;
   template <typename CentreOf>
   void encode_rows(int64_t n, const float* x, const CentreOf& centre_of, uint8_t* codes,
                    int threads) const;
+  void require_can_encode(int64_t n) const;
   float decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, float* y) const;
   Factors decode_direction(CodeRows codes, int64_t row, float* y) const;
   void decode_vector(CodeRows codes, int64_t row, float* y) const;
@@ -257,6 +283,11 @@ class Codec {
   CodecKernels kernels_;
   std::unique_ptr<Quantizer> quantizer_;
   Rotation rotation_;
+  std::shared_ptr<const Centroids> centroids_;
+  AlignedVector<float> rotated_centroids_;  // (count, dim)
+  /// Made by the first encode.
+  mutable std::mutex finder_mutex_;
+  mutable std::unique_ptr<const CentroidFinder> centroid_finder_;
   SearchMargins search_margins_;
   ShortFloat short_float_ = ShortFloat::wide16;
   AlignedVector<float> rotated_centre_;

@@ -4,6 +4,7 @@
 // every machine. So the choice of functions is no part of a codec's state.
 #pragma once
 
+#include "src/codec/centroids.h"
 #include "src/codec/dot.h"
 #include "src/codec/rotation.h"
 #include "src/codec/trellis.h"
@@ -21,6 +22,7 @@ struct CodecKernels {
                        double* sum) = polarquant::add_multiple;
   void (*subtract_multiple)(const float* a, float factor, const float* b, int n,
                             float* out) = polarquant::subtract_multiple;
+  MakeCentroidFinder make_centroid_finder = polarquant::plain_centroid_finder;
 };
 
 }  // namespace polarquant

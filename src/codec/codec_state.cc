@@ -17,7 +17,6 @@
 namespace polarquant {
 namespace {
 
-constexpr double kMaxCentreNorm = 0x1p62;
 // Factors have 16 bits each up to this many half bits a dimension: 4 bits.
 constexpr int kShortFactorTwiceBits = 8;
 
@@ -43,10 +42,14 @@ int exponent_at_least(double positive) {
   return fraction == 0.5 ? exponent - 1 : exponent;
 }
 
+/// centre_norm: of the centre, or the longest of the centroids.
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
                               double centre_norm, ShortFloat short_float) {
   FactorFormat format;
-  if (twice_bits_of(spec) > kShortFactorTwiceBits) {
+  format.has_centroid = spec.centroids > 0;
+  if (spec.family == CodecFamily::bytes) {
+    format.form = FactorForm::float8;
+  } else if (twice_bits_of(spec) > kShortFactorTwiceBits) {
     format.form = FactorForm::float32;
   } else {
     format.form = short_float == ShortFloat::wide16 ? FactorForm::wide16 : FactorForm::float16;
@@ -60,6 +63,17 @@ FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit
   if (metric != Metric::l2 && centre_norm > 0) {
     bias_exponent += std::max(-kMaxUnitExponent, exponent_at_least(centre_norm));
   }
+  if (spec.centroids > 0) {
+    // t is a share, n a square: of ‖E‖, and of it by ‖C‖.
+    format.signed_bias = true;
+    bias_exponent = 0;
+    if (metric == Metric::l2)
+      bias_exponent =
+          1 + unit_exponent +
+          std::max(unit_exponent, centre_norm > 0 ? exponent_at_least(centre_norm) : unit_exponent);
+  }
+  // Small biases matter more than large ones, of which few are larger than what they are units of.
+  if (spec.family == CodecFamily::bytes && format.signed_bias) bias_exponent -= 2;
   format.bias_unit = std::ldexp(1.0F, bias_exponent);
   return format;
 }
@@ -78,8 +92,8 @@ void require_centre(const std::vector<float>& centre, StatusCode code) {
   }
   const double norm =
       std::sqrt(dot_exact(centre.data(), centre.data(), static_cast<int>(centre.size())));
-  require(norm <= kMaxCentreNorm, code, "centre: its norm is {:.6g}; 0 to {:.6g} are allowed", norm,
-          kMaxCentreNorm);
+  require(norm <= kMostCentreNorm, code, "centre: its norm is {:.6g}; 0 to {:.6g} are allowed",
+          norm, kMostCentreNorm);
 }
 
 Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options)
@@ -87,13 +101,15 @@ Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& optio
       dim_(dim),
       metric_(metric),
       seed_(options.seed),
-      learn_centre_(options.learn_centre && options.centre.empty()),
+      learn_centre_(options.learn_centre && options.centre.empty() && spec.centroids == 0),
       learn_unit_(options.norm_unit == 0),
       quantizer_(make_quantizer(spec, dim)),
       rotation_(spec.rotation, dim, options.seed) {
   Learned initial;
   initial.centre.assign(dim, 0.0F);
   if (!options.centre.empty()) {
+    require(spec.centroids == 0, StatusCode::bad_argument,
+            "centre: {} has centroids in the place of a centre; none is allowed", print_spec(spec));
     require(options.centre.size() == static_cast<size_t>(dim), StatusCode::bad_argument,
             "centre: {} numbers given; dim is {}", options.centre.size(), dim);
     initial.centre.assign(options.centre.begin(), options.centre.end());
@@ -112,6 +128,7 @@ double Codec::norm_unit() const { return std::ldexp(1.0, unit_exponent_); }
 
 void Codec::use_kernels(const CodecKernels& kernels) {
   kernels_ = kernels;
+  centroid_finder_.reset();
   rotation_.use_kernels(kernels_.rotation);
   quantizer_->use_kernels(kernels_);
 }
@@ -121,9 +138,9 @@ void Codec::use_kernels(const CodecKernels& kernels) {
 void Codec::adopt(Learned learned) {
   auto parts =
       std::tie(centre_, unit_exponent_, origin_, search_margins_, centre_norm2_, centre_norm_,
-               rotated_centre_, factor_format_, layout_, state_id_, short_float_);
+               rotated_centre_, factor_format_, layout_, state_id_, short_float_, centroids_);
   std::tuple before(centre_, unit_exponent_, origin_, search_margins_, centre_norm2_, centre_norm_,
-                    rotated_centre_, factor_format_, layout_, state_id_, short_float_);
+                    rotated_centre_, factor_format_, layout_, state_id_, short_float_, centroids_);
   std::optional<Rotation> rotation;
   if (!learned.basis.empty()) {
     rotation.emplace(dim_, std::move(learned.basis));
@@ -131,6 +148,8 @@ void Codec::adopt(Learned learned) {
     std::swap(rotation_, *rotation);
   }
   if (learned.quantizer) std::swap(quantizer_, learned.quantizer);
+  AlignedVector<float> rotated_centroids;
+  std::swap(rotated_centroids_, rotated_centroids);
   try {
     centre_ = std::move(learned.centre);
     unit_exponent_ = learned.unit_exponent;
@@ -141,13 +160,21 @@ void Codec::adopt(Learned learned) {
     centre_norm_ = std::sqrt(centre_norm2_);
     rotated_centre_.assign(centre_.begin(), centre_.end());
     rotation_.apply(rotated_centre_.data());
+    centroid_finder_.reset();
+    centroids_ = std::move(learned.centroids);
+    double most_centre_norm = centre_norm_;
+    if (centroids_ != nullptr) {
+      rotated_centroids_.assign(centroids_->rows().begin(), centroids_->rows().end());
+      rotation_.apply(rotated_centroids_.data(), centroids_->count(), dim_);
+      most_centre_norm = std::sqrt(centroids_->most_norm2());
+    }
     layout_.group_rows = quantizer_->group_rows();
     layout_.group_bytes = quantizer_->code_bytes();
     short_float_ = learned.short_float;
     quantizer_->set_short_float(short_float_);
     if (has_factors()) {
       factor_format_ =
-          factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_, short_float_);
+          factor_format_of(spec_, dim_, metric_, unit_exponent_, most_centre_norm, short_float_);
       layout_.group_bytes += factor_format_.bytes();
     }
     if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
@@ -155,6 +182,7 @@ void Codec::adopt(Learned learned) {
     state_id_ = checksum64(body.data(), body.size());
   } catch (...) {
     parts = std::move(before);
+    std::swap(rotated_centroids_, rotated_centroids);
     if (learned.quantizer) std::swap(quantizer_, learned.quantizer);
     if (rotation) std::swap(rotation_, *rotation);
     quantizer_->set_short_float(short_float_);
@@ -167,8 +195,8 @@ const PlannedQuantizer* Codec::planned() const {
 }
 
 bool Codec::has_short_floats() const {
-  return has_factors() ? factor_format_.form != FactorForm::float32
-                       : quantizer_->has_short_floats();
+  if (!has_factors()) return quantizer_->has_short_floats();
+  return factor_format_.form == FactorForm::float16 || factor_format_.form == FactorForm::wide16;
 }
 
 bool Codec::has_wide_floats() const {
@@ -196,11 +224,15 @@ std::string Codec::difference(const Codec& other) const {
     return format_text("norm_unit ({:.6g} and {:.6g})", norm_unit(), other.norm_unit());
   }
   if (centre_ != other.centre_) return "centre";
+  if (centroids_ != nullptr && other.centroids_ != nullptr &&
+      centroids_->rows() != other.centroids_->rows())
+    return "centroids";
   return "trained tables";
 }
 
 size_t Codec::memory_bytes() const {
   return sizeof *this + centre_.size() * sizeof(float) + rotated_centre_.size() * sizeof(float) +
+         (centroids_ != nullptr ? 2 * rotated_centroids_.size() * sizeof(float) : 0) +
          rotation_.memory_bytes() + quantizer_->memory_bytes();
 }
 

@@ -12,11 +12,13 @@ namespace polarquant {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
-constexpr uint32_t kFormatVersion = 4;
-// The first versions with a basis, margins of searches, and flags, which tell of wide16.
+constexpr uint32_t kFormatVersion = 5;
+// The first versions with a basis, margins of searches, flags, which tell of wide16, and codes of
+// a number of bytes (PolarB…), with or without centroids.
 constexpr uint32_t kFormatVersionOfBasis = 2;
 constexpr uint32_t kFormatVersionOfMargins = 3;
 constexpr uint32_t kFormatVersionOfFlags = 4;
+constexpr uint32_t kFormatVersionOfBytes = 5;
 constexpr uint32_t kFlagWideFloats = 1;
 constexpr uint32_t kFlagMargins = 2;
 constexpr size_t kChecksumBytes = 8;
@@ -42,6 +44,22 @@ AlignedVector<int16_t> load_basis(ByteReader& in, int dim, uint32_t version) {
   return {basis.begin(), basis.end()};
 }
 
+/// Null where there are none yet.
+std::shared_ptr<const Centroids> load_centroids(ByteReader& in, const Spec& spec, int dim) {
+  const auto numbers = static_cast<uint64_t>(spec.centroids) * static_cast<uint64_t>(dim);
+  std::vector<float> rows = in.get_array<float>("centroids", numbers);
+  if (rows.empty()) return nullptr;
+  require(rows.size() == numbers, StatusCode::corrupt_data,
+          "centroids: {} numbers; {} of dim {} have {}", rows.size(), spec.centroids, dim, numbers);
+  for (const float number : rows)
+    require(std::isfinite(number), StatusCode::corrupt_data, "centroids: not all are finite");
+  auto centroids = std::make_shared<const Centroids>(dim, std::move(rows));
+  require(centroids->most_norm2() <= kMostCentreNorm * kMostCentreNorm, StatusCode::corrupt_data,
+          "centroids: one has norm {:.6g}; 0 to {:.6g} are allowed",
+          std::sqrt(centroids->most_norm2()), kMostCentreNorm);
+  return centroids;
+}
+
 SearchMargins load_margins(ByteReader& in) {
   SearchMargins margins;
   for (float* margin : {&margins.sketch, &margins.next}) {
@@ -59,6 +77,7 @@ SearchMargins load_margins(ByteReader& in) {
 
 // The oldest version that can hold the state.
 uint32_t Codec::format_version() const {
+  if (spec_.family == CodecFamily::bytes) return kFormatVersionOfBytes;
   if (has_wide_floats()) return kFormatVersionOfFlags;
   if (search_margins_ != SearchMargins{}) return kFormatVersionOfMargins;
   return has_basis() ? kFormatVersionOfBasis : 1;
@@ -69,7 +88,7 @@ std::vector<uint8_t> Codec::state_body() const {
   ByteWriter out;
   const bool margins = search_margins_ != SearchMargins{};
   if (format_version() >= kFormatVersionOfFlags)
-    out.put<uint32_t>(kFlagWideFloats | (margins ? kFlagMargins : 0));
+    out.put<uint32_t>((has_wide_floats() ? kFlagWideFloats : 0) | (margins ? kFlagMargins : 0));
   out.put_string(print_spec(spec_));
   out.put<uint32_t>(static_cast<uint32_t>(dim_));
   out.put<int32_t>(static_cast<int32_t>(metric_));
@@ -78,6 +97,8 @@ std::vector<uint8_t> Codec::state_body() const {
   out.put_array(centre_);
   quantizer_->save_tables(out);
   if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
+  if (spec_.centroids > 0)
+    out.put_array(centroids_ != nullptr ? centroids_->rows() : std::vector<float>());
   if (margins) {
     out.put<float>(search_margins_.sketch);
     out.put<float>(search_margins_.next);
@@ -132,9 +153,10 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
           static_cast<int>(StateOrigin::trained));
   const bool has_flags = version >= kFormatVersionOfFlags;
   const uint32_t flags = has_flags ? in.get<uint32_t>("flags") : 0;
-  require(!has_flags || (flags | kFlagMargins) == (kFlagMargins | kFlagWideFloats),
+  const uint32_t least_flags = version == kFormatVersionOfFlags ? kFlagWideFloats : 0;
+  require(!has_flags || (flags | kFlagMargins) == (kFlagMargins | least_flags),
           StatusCode::corrupt_data, "{}: flags {} are not allowed; {} and {}", kWhat, flags,
-          kFlagWideFloats, kFlagWideFloats | kFlagMargins);
+          least_flags, least_flags | kFlagMargins);
   const bool has_margins =
       has_flags ? (flags & kFlagMargins) != 0 : version >= kFormatVersionOfMargins;
   const std::string spec_text = in.get_string("spec", kMaxSpecBytes);
@@ -164,13 +186,22 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
     learned.quantizer->load_tables(in);
     if (codec->spec_.rotation == RotationKind::pca)
       learned.basis = load_basis(in, codec->dim_, version);
+    require((codec->spec_.family == CodecFamily::bytes) == (version == kFormatVersionOfBytes),
+            StatusCode::corrupt_data, "{}: of format version {}, but {}", kWhat, version,
+            spec_text);
+    if (codec->spec_.centroids > 0)
+      learned.centroids = load_centroids(in, codec->spec_, codec->dim_);
+    require(codec->spec_.centroids == 0 ||
+                (learned.centroids != nullptr) == learned.quantizer->is_trained(),
+            StatusCode::corrupt_data, "{}: a plan without centroids, or the other way round",
+            kWhat);
     const bool wants_basis = has_margins || (!has_flags && version >= kFormatVersionOfBasis);
     require(!wants_basis || !learned.basis.empty(), StatusCode::corrupt_data,
             "{}: of format version {}, which has a basis, without one", kWhat, version);
     if (has_margins) learned.search_margins = load_margins(in);
     in.expect_end();
     learned.short_float = has_flags ? ShortFloat::wide16 : ShortFloat::float16;
-    require(!has_flags || codec->has_short_floats(), StatusCode::corrupt_data,
+    require(version != kFormatVersionOfFlags || codec->has_short_floats(), StatusCode::corrupt_data,
             "{}: of format version {}, but {} has no 16-bit floats", kWhat, version, spec_text);
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));

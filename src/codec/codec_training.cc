@@ -8,8 +8,15 @@
 #include "src/codec/plan_training.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
+#include "src/core/work_progress.h"
 
 namespace polarquant {
+namespace {
+
+/// Of the time that training takes, about.
+constexpr double kShareOfCentroids = .8;
+
+}  // namespace
 
 void Codec::require_finite_rows(int64_t n, const float* x) const {
   for (int64_t row = 0; row < n; ++row, x += dim_) {
@@ -56,35 +63,92 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
 }
 
 // √dim·(x−c)/‖x−c‖; false where x is c.
-bool Codec::direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
-                         float* u) const {
+bool Codec::direction_of(const float* x, const float* centre, double centre_norm2, float* u) const {
   thread_local AlignedVector<float> input;
   input.resize(static_cast<size_t>(dim_));
   metric_input(x, input.data());
-  const double norm2 = centred(input.data(), centre.data(), centre_norm2, u);
+  return to_direction(centred(input.data(), centre, centre_norm2, u), u);
+}
+
+// u, of squared length norm2, becomes √dim long; false where it is 0.
+bool Codec::to_direction(double norm2, float* u) const {
   if (norm2 == 0) return false;
-  const double to_direction = std::sqrt(dim_ / norm2);
-  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * to_direction);
+  const double factor = std::sqrt(dim_ / norm2);
+  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * factor);
   return true;
+}
+
+void Codec::take_plan(TrainedPlan trained, Learned* learned) const {
+  learned->quantizer = make_quantizer(spec_, dim_);
+  static_cast<PlannedQuantizer&>(*learned->quantizer)
+      .set_plan(std::move(trained.plan), trained.errors);
+  learned->basis = std::move(trained.basis);
+}
+
+// The codec's centroids, and the unit of what is left about them. Rows that plans are judged by are
+// not learned from.
+void Codec::train_centroids_of(int64_t n, const float* x, Learned* learned) const {
+  const WorkStage stage(0, kShareOfCentroids);
+  std::vector<float> inputs;
+  AlignedVector<float> input(static_cast<size_t>(dim_));
+  int64_t count = 0;
+  for (int64_t row = 0; row < n; ++row) {
+    if (!learned->typical.has(row) || is_held_out(row, n)) continue;
+    metric_input(x + row * dim_, input.data());
+    inputs.insert(inputs.end(), input.begin(), input.end());
+    ++count;
+  }
+  learned->centroids = std::make_shared<const Centroids>(
+      dim_, train_centroids(count, dim_, inputs.data(), spec_.centroids, seed_, kernels_));
+}
+
+void Codec::train_with_centroids(int64_t n, const float* x, Learned* learned) const {
+  train_centroids_of(n, x, learned);
+  const WorkStage stage(kShareOfCentroids, 1);
+  const Centroids& centroids = *learned->centroids;
+  const auto finder =
+      kernels_.make_centroid_finder(centroids.count(), dim_, centroids.rows().data());
+  std::vector<int32_t> nearest(static_cast<size_t>(n));
+  find_nearest(*finder, n, x, 0, nearest.data());
+  double sum = 0;
+  int64_t count = 0;
+  AlignedVector<float> u(static_cast<size_t>(dim_));
+  const auto residual_of = [&](int64_t row, float* to) {
+    thread_local AlignedVector<float> input;
+    input.resize(static_cast<size_t>(dim_));
+    metric_input(x + row * dim_, input.data());
+    const int centroid = nearest[static_cast<size_t>(row)];
+    return centred(input.data(), centroids.row(centroid), centroids.norm2(centroid), to);
+  };
+  for (int64_t row = 0; row < n; ++row) {
+    if (!learned->typical.has(row) || !is_held_out(row, n)) continue;
+    sum += residual_of(row, u.data());
+    ++count;
+  }
+  if (learn_unit_ && count > 0)
+    learned->unit_exponent = unit_exponent_for(std::sqrt(sum / static_cast<double>(count)));
+  const RowDirections directions = {
+      dim_, n, [&](int64_t row, float* to) { return to_direction(residual_of(row, to), to); }};
+  take_plan(train_plan_of_bytes(directions, quantizer_->code_bytes(), seed_, kernels_), learned);
 }
 
 void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   if (!quantizer_->needs_training()) return;
+  if (spec_.centroids > 0) return train_with_centroids(n, x, learned);
   if (spec_.rotation == RotationKind::pca) {
     const std::vector<float>& centre = learned->centre;
     const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
     const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
-                                        return direction_of(x + row * dim_, centre, centre_norm2,
-                                                            u);
+                                        return direction_of(x + row * dim_, centre.data(),
+                                                            centre_norm2, u);
                                       }};
+    if (spec_.family == CodecFamily::bytes)
+      return take_plan(train_plan_of_bytes(directions, quantizer_->code_bytes(), seed_, kernels_),
+                       learned);
     const std::unique_ptr<Quantizer> untrained = make_quantizer(untrained_counterpart(spec_), dim_);
     untrained->use_kernels(kernels_);
-    TrainedPlan trained = train_plan(directions, twice_bits_of(spec_), *untrained, seed_, kernels_);
-    auto quantizer = std::make_unique<PlannedQuantizer>(dim_, untrained->code_bytes());
-    quantizer->set_plan(std::move(trained.plan), trained.errors);
-    learned->quantizer = std::move(quantizer);
-    learned->basis = std::move(trained.basis);
-    return;
+    return take_plan(train_plan(directions, twice_bits_of(spec_), *untrained, seed_, kernels_),
+                     learned);
   }
   const auto dim = static_cast<size_t>(dim_);
   const int64_t count = learned->typical.count(n);
@@ -100,14 +164,20 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
 }
 
 double Codec::drift(int64_t n, const float* x) const {
-  require(planned() != nullptr, StatusCode::unsupported, "{}: only -pca codecs know drift",
-          print_spec(spec_));
+  require(planned() != nullptr, StatusCode::unsupported,
+          "{}: only -pca and PolarB… codecs know drift", print_spec(spec_));
   require(is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
   require(n >= 1, StatusCode::bad_argument, "n: {} rows are not allowed; 1 or more", n);
   require_finite_rows(n, x);
+  std::vector<int32_t> nearest;
+  if (centroids_ != nullptr) nearest = nearest_centroids(n, x, 0);
   const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
-                                      return direction_of(x + row * dim_, centre_, centre_norm2_,
-                                                          u);
+                                      const float* from = x + row * dim_;
+                                      if (centroids_ == nullptr)
+                                        return direction_of(from, centre_.data(), centre_norm2_, u);
+                                      const int number = nearest[static_cast<size_t>(row)];
+                                      return direction_of(from, centroids_->row(number),
+                                                          centroids_->norm2(number), u);
                                     }};
   const CodingError now = coding_error(rotation_, *quantizer_, directions, 0, 1);
   require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
@@ -126,6 +196,7 @@ void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& mea
                  learned->unit_exponent,
                  std::move(learned->quantizer),
                  learned->basis,
+                 learned->centroids,
                  learned->short_float,
                  learned->search_margins,
                  learned->origin,

@@ -5,75 +5,133 @@
 #include <cmath>
 #include <cstring>
 
+#include "src/codec/float8.h"
+
 namespace polarquant {
 namespace {
 
+/// What a form holds, in units.
 struct Range {
-  float min_positive;
-  float max;
+  size_t bytes;  // of both factors
+  double min_norm;
+  double max_norm;
+  float least_scale;
+  float most_scale;
+  float most_bias;
 };
 
 Range range_of(FactorForm form) {
   switch (form) {
+    case FactorForm::float8:
+      // A scale is at most eight times a length, unless the code lies badly.
+      return {2, 0x1p-5, 0x1p7, kFloat8Least, kFloat8Most, kSignedFloat8Most};
     case FactorForm::float16:
-      return {kFloat16MinNormal / 4, kFloat16Max};
+      return {4, 0x1p-13, 0x1p14, kFloat16MinNormal / 4, kFloat16Max, kFloat16Max};
     case FactorForm::wide16:
-      return {kWideLeast, kWideMost};
+      return {4, 0x1p-61, 0x1p61, kWideLeast, kWideMost, kWideMost};
     default:
-      return {FLT_MIN, FLT_MAX};
+      return {8, 0x1p-61, 0x1p61, FLT_MIN, FLT_MAX, FLT_MAX};
   }
 }
 
-bool to_shorts(const FactorFormat& format, float scale, float bias, uint16_t (&shorts)[2]) {
-  if (format.form == FactorForm::float16) {
-    shorts[0] = float_to_half(scale);
-    shorts[1] = float_to_half(bias);
-    return true;
+/// Each stores both factors and tells whether they fit.
+bool put_float8(const FactorFormat& format, float scale, float bias, uint8_t* out) {
+  uint8_t bytes[2];
+  if (!float_to_float8(scale, &bytes[0])) return false;
+  if (!(format.signed_bias ? float_to_signed_float8(bias, &bytes[1])
+                           : float_to_float8(bias, &bytes[1])))
+    return false;
+  std::memcpy(out, bytes, sizeof bytes);
+  return true;
+}
+
+bool put_wide16(const FactorFormat& format, float scale, float bias, uint8_t* out) {
+  uint16_t shorts[2];
+  if (!float_to_wide(scale, &shorts[0])) return false;
+  if (!(format.signed_bias ? float_to_signed_wide(bias, &shorts[1])
+                           : float_to_wide(bias, &shorts[1])))
+    return false;
+  std::memcpy(out, shorts, sizeof shorts);
+  return true;
+}
+
+/// Numbers without units.
+Factors load_numbers(const FactorFormat& format, const uint8_t* in) {
+  uint16_t shorts[2];
+  switch (format.form) {
+    case FactorForm::float8:
+      return {float8_to_float(in[0]),
+              format.signed_bias ? signed_float8_to_float(in[1]) : float8_to_float(in[1])};
+    case FactorForm::float16:
+      std::memcpy(shorts, in, sizeof shorts);
+      return {half_to_float(shorts[0]), half_to_float(shorts[1])};
+    case FactorForm::wide16:
+      std::memcpy(shorts, in, sizeof shorts);
+      return {wide_to_float(shorts[0]),
+              format.signed_bias ? signed_wide_to_float(shorts[1]) : wide_to_float(shorts[1])};
+    default:
+      float values[2];
+      std::memcpy(values, in, sizeof values);
+      return {values[0], values[1]};
   }
-  return float_to_wide(scale, &shorts[0]) &&
-         (format.signed_bias ? float_to_signed_wide(bias, &shorts[1])
-                             : float_to_wide(bias, &shorts[1]));
 }
 
 }  // namespace
 
+size_t FactorFormat::bytes() const {
+  return range_of(form).bytes + (has_centroid ? sizeof(uint16_t) : 0);
+}
+double FactorFormat::min_norm_units() const { return range_of(form).min_norm; }
+double FactorFormat::max_norm_units() const { return range_of(form).max_norm; }
+
+float FactorFormat::min_scale() const { return range_of(form).least_scale * scale_unit; }
 float FactorFormat::max_scale() const {
-  return form == FactorForm::float32 ? FLT_MAX : range_of(form).max * scale_unit;
+  return form == FactorForm::float32 ? FLT_MAX : range_of(form).most_scale * scale_unit;
+}
+float FactorFormat::max_bias() const {
+  return form == FactorForm::float32 ? FLT_MAX : range_of(form).most_bias * bias_unit;
 }
 
 bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept {
   const float scale = factors.scale / format.scale_unit;
   const float bias = factors.bias / format.bias_unit;
   const Range range = range_of(format.form);
-  const bool scale_fits = scale == 0 || (scale >= range.min_positive && scale <= range.max);
-  if (!scale_fits || !(std::fabs(bias) <= range.max)) return false;
-  if (format.form == FactorForm::float32) {
-    const float floats[2] = {scale, bias};
-    std::memcpy(out, floats, sizeof floats);
-    return true;
+  const bool scale_fits = scale == 0 || (scale >= range.least_scale && scale <= range.most_scale);
+  if (!scale_fits || !(std::fabs(bias) <= range.most_bias)) return false;
+  uint8_t* numbers = out + (format.has_centroid ? sizeof(uint16_t) : 0);
+  switch (format.form) {
+    case FactorForm::float8:
+      if (!put_float8(format, scale, bias, numbers)) return false;
+      break;
+    case FactorForm::float16: {
+      const uint16_t halves[2] = {float_to_half(scale), float_to_half(bias)};
+      std::memcpy(numbers, halves, sizeof halves);
+      break;
+    }
+    case FactorForm::wide16:
+      if (!put_wide16(format, scale, bias, numbers)) return false;
+      break;
+    case FactorForm::float32: {
+      const float floats[2] = {scale, bias};
+      std::memcpy(numbers, floats, sizeof floats);
+      break;
+    }
   }
-  uint16_t shorts[2];
-  if (!to_shorts(format, scale, bias, shorts)) return false;
-  std::memcpy(out, shorts, sizeof shorts);
+  if (format.has_centroid) {
+    out[0] = static_cast<uint8_t>(factors.centroid & 0xFF);
+    out[1] = static_cast<uint8_t>(factors.centroid >> 8);
+  }
   return true;
 }
 
 Factors load_factors(const FactorFormat& format, const uint8_t* in) noexcept {
-  float values[2];
-  if (format.form == FactorForm::float32) {
-    std::memcpy(values, in, sizeof values);
-  } else {
-    uint16_t shorts[2];
-    std::memcpy(shorts, in, sizeof shorts);
-    if (format.form == FactorForm::float16) {
-      values[0] = half_to_float(shorts[0]);
-      values[1] = half_to_float(shorts[1]);
-    } else {
-      values[0] = wide_to_float(shorts[0]);
-      values[1] = format.signed_bias ? signed_wide_to_float(shorts[1]) : wide_to_float(shorts[1]);
-    }
+  int centroid = 0;
+  if (format.has_centroid) {
+    centroid = in[0] | in[1] << 8;
+    in += sizeof(uint16_t);
   }
-  return {values[0] * format.scale_unit, values[1] * format.bias_unit};
+  const Factors numbers = load_numbers(format, in);
+  return {numbers.scale * format.scale_unit, numbers.bias * format.bias_unit, centroid};
 }
 
 }  // namespace polarquant

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The two numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
-// estimate of an inner product unbiased, and an exact term b that needs no code. Stored in 16 bits
-// each up to 4 bits a dimension and as float32 above, in units of a power of two.
+// The numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
+// estimate of an inner product unbiased, and an exact term b that needs no code. Stored in 8 bits
+// each for codes of few bytes (PolarB…), in 16 up to 4 bits a dimension and as float32 above, in
+// units of a power of two. Codes about one of many centroids have its number before them.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,15 @@ enum class Metric : int32_t { inner_product = 0, l2 = 1, cosine = 2 };
 struct Factors {
   float scale = 0;  // s: R(x−c) ≈ s·û
   float bias = 0;   // b: ⟨c, x−c⟩ for inner product and cosine, ‖x−c‖ for L2
+  /// The number of the row's centroid, where there are many; b is then t or n (centroids.h).
+  int centroid = 0;
 };
 
 enum class FactorForm : uint8_t {
   float16,  // of states before format 4
   wide16,   // b has a sign for inner product and cosine
-  float32
+  float32,
+  float8  // as wide16
 };
 
 /// How factors are stored, and the powers of two they are divided by.
@@ -30,13 +34,17 @@ struct FactorFormat {
   bool signed_bias = true;
   float scale_unit = 1;
   float bias_unit = 1;
+  /// Whether two bytes with the number of a centroid come first.
+  bool has_centroid = false;
 
-  size_t bytes() const { return form == FactorForm::float32 ? 8 : 4; }
+  size_t bytes() const;
   /// Lengths ‖x−c‖ in units: shorter rows are coded as 0, longer ones are refused.
-  double min_norm_units() const { return form == FactorForm::float16 ? 0x1p-13 : 0x1p-61; }
-  double max_norm_units() const { return form == FactorForm::float16 ? 0x1p14 : 0x1p61; }
-  /// The largest scale that can be stored.
+  double min_norm_units() const;
+  double max_norm_units() const;
+  /// The least scale above 0, and the largest scale and |bias|, that can be stored.
+  float min_scale() const;
   float max_scale() const;
+  float max_bias() const;
 };
 
 /// Writes factors in `format.bytes()` bytes. False when a value is outside what the format holds to

@@ -33,9 +33,14 @@ constexpr int64_t kRowsOfTask = 16;
 /// A code that points away from its vector counts as one that nearly does.
 constexpr double kLeastAlignment = .05;
 
-std::vector<double> variances_of_segments(int dim, const std::vector<double>& variances) {
+double sum_of(const std::vector<double>& variances) {
   double total = 0;
   for (const double variance : variances) total += variance;
+  return total;
+}
+
+std::vector<double> variances_of_segments(int dim, const std::vector<double>& variances) {
+  const double total = sum_of(variances);
   std::vector<double> means;
   for (int segment = 0; segment < segments_of(dim); ++segment) {
     const int dims = segment_dims(dim, segment);
@@ -47,13 +52,17 @@ std::vector<double> variances_of_segments(int dim, const std::vector<double>& va
   return means;
 }
 
-/// Axes as the rows of a rotation, turned at random within each segment.
-AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
+/// Axes as the rows of a rotation, turned at random within each segment; the first `coded` ones of
+/// a segment among themselves.
+AlignedVector<int16_t> turned_axes(int dim, int coded, uint64_t seed,
+                                   const std::vector<double>& axes) {
   AlignedVector<int16_t> basis(axes.size());
   std::vector<float> column(kSegmentDims);
-  for (int segment = 0; segment < segments_of(dim); ++segment) {
-    const int first = segment * kSegmentDims;
-    const int dims = segment_dims(dim, segment);
+  for (int first = 0, end = 0; first < dim; first = end) {
+    const int segment = first / kSegmentDims;
+    end = segment * kSegmentDims + segment_dims(dim, segment);
+    if (first < coded && coded < end) end = coded;
+    const int dims = end - first;
     const uint64_t own_seed = Random(seed, kSegmentStream + static_cast<uint64_t>(segment)).next();
     const Rotation turn(RotationKind::dense, dims, own_seed);
     for (int j = 0; j < dim; ++j) {
@@ -88,10 +97,15 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
       rotation.apply(rotated.data());
       quantizer.encode_and_decode(rotated.data(), code.data(), decoded.data());
       rotation.apply_transpose(decoded.data());
+      const int scaled = quantizer.scaled_dims(rows.dim);
+      const double share =
+          scaled == rows.dim ? 1 : dot_exact(rotated.data(), rotated.data(), scaled) / rows.dim;
+      const double aligned = dot_exact(u.data(), decoded.data(), rows.dim) / rows.dim;
       const double alignment =
-          std::max(dot_exact(u.data(), decoded.data(), rows.dim) / rows.dim, kLeastAlignment);
+          std::max(share > 0 ? aligned / share : kLeastAlignment, kLeastAlignment);
       const double length2 = dot_exact(decoded.data(), decoded.data(), rows.dim) / rows.dim;
-      row_errors[static_cast<size_t>(i)] = {length2 / (alignment * alignment) - 1, alignment};
+      row_errors[static_cast<size_t>(i)] = {length2 / (alignment * alignment) + (1 - 2 * share),
+                                            alignment};
     }
   });
   CodingError sums;
@@ -107,29 +121,48 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
   return {sums.error / coded, sums.alignment / coded};
 }
 
-TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantizer& untrained,
-                       uint64_t seed, const CodecKernels& kernels) {
-  const int dim = rows.dim;
+namespace {
+
+int64_t held_out_stride(int64_t n) { return std::max(kHoldOutStride, n / kMostHeldOut); }
+
+SecondMoments::Axes axes_of(const RowDirections& rows) {
   const int64_t n = rows.n;
-  require(n >= kMinRowsPerDim * dim, StatusCode::bad_argument,
-          "n: {} training rows; -pca at dim {} needs at least {}, and does well from {} on", n, dim,
-          kMinRowsPerDim * dim, kGoodRowsPerDim * dim);
-  const int64_t stride = std::max(kHoldOutStride, n / kMostHeldOut);
-  SecondMoments moments(dim);
-  AlignedVector<float> u(static_cast<size_t>(dim));
+  require(n >= kMinRowsPerDim * rows.dim, StatusCode::bad_argument,
+          "n: {} training rows; -pca at dim {} needs at least {}, and does well from {} on", n,
+          rows.dim, kMinRowsPerDim * rows.dim, kGoodRowsPerDim * rows.dim);
+  SecondMoments moments(rows.dim);
+  AlignedVector<float> u(static_cast<size_t>(rows.dim));
   int64_t count = 0;
   for (int64_t row = 0; row < n; ++row) {
     report_work(.3 * static_cast<double>(row) / static_cast<double>(n));
-    if (row % stride == stride - 1 || !rows.write(row, u.data())) continue;
+    if (is_held_out(row, n) || !rows.write(row, u.data())) continue;
     moments.add(u.data());
     ++count;
   }
   require(count > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
-  const SecondMoments::Axes axes = moments.axes();
-  const auto error_of = [&](const Rotation& rotation, const Quantizer& quantizer) {
-    return coding_error(rotation, quantizer, rows, stride - 1, stride);
-  };
+  return moments.axes();
+}
 
+CodingError error_of_held_out(const RowDirections& rows, const Rotation& rotation,
+                              const Quantizer& quantizer) {
+  const int64_t stride = held_out_stride(rows.n);
+  return coding_error(rotation, quantizer, rows, stride - 1, stride);
+}
+
+/// Few dimensions may align better than they should.
+double mse_of_alignment(double alignment) { return std::clamp(1 - alignment, 0.0, .99); }
+
+}  // namespace
+
+bool is_held_out(int64_t row, int64_t n) {
+  const int64_t stride = held_out_stride(n);
+  return row % stride == stride - 1;
+}
+
+TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantizer& untrained,
+                       uint64_t seed, const CodecKernels& kernels) {
+  const int dim = rows.dim;
+  const SecondMoments::Axes axes = axes_of(rows);
   PlannedQuantizer planned(dim, untrained.code_bytes());
   const auto take_plan = [&](const SegmentPlan& plan) {
     planned.set_plan(plan, {});
@@ -138,22 +171,48 @@ TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantize
   TrainedPlan result;
   result.plan =
       allocate_rates(dim, variances_of_segments(dim, axes.variances), planned.code_bytes());
-  result.basis = turned_axes(dim, seed, axes.rows);
+  result.basis = turned_axes(dim, dim, seed, axes.rows);
   take_plan(result.plan);
   Rotation basis(dim, result.basis);
   basis.use_kernels(kernels.rotation);
-  const CodingError trained = error_of(basis, planned);
+  const CodingError trained = error_of_held_out(rows, basis, planned);
 
   Rotation hadamard(RotationKind::hadamard, dim, seed);
   hadamard.use_kernels(kernels.rotation);
-  const double untrained_error = error_of(hadamard, untrained).error;
+  const double untrained_error = error_of_held_out(rows, hadamard, untrained).error;
   const SegmentPlan even = even_plan(dim, twice_bits, planned.code_bytes());
   take_plan(even);
-  const double even_error = error_of(hadamard, planned).error;
-  // Few dimensions may align better than they should.
-  result.errors = {std::clamp(1 - trained.alignment, 0.0, .99), trained.error, untrained_error};
+  const double even_error = error_of_held_out(rows, hadamard, planned).error;
+  result.errors = {mse_of_alignment(trained.alignment), trained.error, untrained_error};
   if (trained.error <= (1 - kLeastGain) * even_error) return result;
   return {{}, even, {plan_mse(dim, even), even_error, untrained_error}};
+}
+
+TrainedPlan train_plan_of_bytes(const RowDirections& rows, size_t bytes, uint64_t seed,
+                                const CodecKernels& kernels) {
+  const int dim = rows.dim;
+  const SecondMoments::Axes axes = axes_of(rows);
+  TrainedPlan result;
+  result.plan = allocate_rates(dim, variances_of_segments(dim, axes.variances), bytes);
+  code_part(dim, bytes, &result.plan);
+  const int coded = coded_dims(dim, result.plan, bytes);
+  if (coded % kSegmentDims != 0) {
+    const int segment = coded / kSegmentDims;
+    const int first = segment * kSegmentDims;
+    double sum = 0;
+    for (int j = first; j < coded; ++j) sum += axes.variances[static_cast<size_t>(j)];
+    result.plan[static_cast<size_t>(segment)].scale =
+        scale_of_variance(sum / (coded - first) * dim / sum_of(axes.variances));
+  }
+  result.basis = turned_axes(dim, coded, seed, axes.rows);
+  PlannedQuantizer planned(dim, bytes, SizeIn::bytes);
+  planned.set_plan(result.plan, {});
+  planned.use_kernels(kernels);
+  Rotation basis(dim, result.basis);
+  basis.use_kernels(kernels.rotation);
+  const CodingError trained = error_of_held_out(rows, basis, planned);
+  result.errors = {mse_of_alignment(trained.alignment), trained.error, 0};
+  return result;
 }
 
 }  // namespace polarquant

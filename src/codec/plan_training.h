@@ -19,6 +19,9 @@ namespace polarquant {
 inline constexpr int64_t kMinRowsPerDim = 2;
 inline constexpr int64_t kGoodRowsPerDim = 10;
 
+/// Of n rows, those that nothing is learned from, but what is learned is judged by.
+bool is_held_out(int64_t row, int64_t n);
+
 struct TrainedPlan {
   /// (dim, dim), for Rotation; empty where the untrained rotation with an even plan is as good.
   AlignedVector<int16_t> basis;
@@ -39,12 +42,17 @@ struct RowDirections {
 TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantizer& untrained,
                        uint64_t seed, const CodecKernels& kernels);
 
-/// Mean over every stride-th row from the first on of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's
-/// code adds to its scores, unbiased as they are. Rows go through `rotation`, and û comes back
+/// The same for `bytes` of a code that has no untrained counterpart, whatever the rows are.
+TrainedPlan train_plan_of_bytes(const RowDirections& rows, size_t bytes, uint64_t seed,
+                                const CodecKernels& kernels);
+
+/// Mean over every stride-th row from the first on of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖², of the
+/// quantizer's scaled_dims() in the divisor: what a row's code adds to its scores, unbiased as they
+/// are. Rows go through `rotation`, and û comes back
 /// through it: a basis in integers is not quite orthonormal, which codes of 8 bits notice.
 struct CodingError {
   double error = 0;      // 0: nothing was coded
-  double alignment = 0;  // mean ⟨u,û⟩/dim
+  double alignment = 0;  // mean a
 };
 CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
                          const RowDirections& rows, int64_t first, int64_t stride);

@@ -14,9 +14,9 @@ namespace {
 /// Scales are kept in this range, so that no float over- or underflows.
 constexpr float kLargestScale = 0x1p20F;
 
-std::variant<TrellisPlanes, MagnitudePlanes> make_planes(int dim, int twice_bits) {
+std::variant<TrellisPlanes, MagnitudePlanes> make_planes(int dim, int twice_bits, int exact_pairs) {
   if (const TrellisCodebook* codebook = find_trellis_codebook(twice_bits))
-    return TrellisPlanes(dim, *codebook);
+    return TrellisPlanes(dim, *codebook, exact_pairs);
   return MagnitudePlanes(dim, twice_bits / 2);
 }
 
@@ -37,14 +37,23 @@ void check_plan(const SegmentPlan& plan, int dim, size_t bytes) {
             StatusCode::bad_argument, "plan: segment {} has scale {}; 2^-20 to 2^20 are allowed", i,
             plan[i].scale);
   }
-  require(plan_bytes(dim, plan) <= bytes, StatusCode::bad_argument,
-          "plan: {} bytes a vector; there are {}", plan_bytes(dim, plan), bytes);
+  // The last segment with bits may lack some.
+  SegmentPlan whole = plan;
+  for (size_t i = segments; i > 0; --i) {
+    SegmentRate& last = whole[i - 1];
+    if (last.twice_bits == 0) continue;
+    if (last.twice_bits == kPartRate && plan_bytes(dim, plan) > bytes) last.twice_bits = 0;
+    break;
+  }
+  require(plan_bytes(dim, whole) <= bytes && coded_dims(dim, plan, bytes) > 0,
+          StatusCode::bad_argument, "plan: {} bytes a vector; there are {}", plan_bytes(dim, plan),
+          bytes);
 }
 
 }  // namespace
 
-PlannedQuantizer::PlannedQuantizer(int dim, size_t code_bytes)
-    : dim_(dim), code_bytes_(code_bytes) {
+PlannedQuantizer::PlannedQuantizer(int dim, size_t code_bytes, SizeIn size_in)
+    : dim_(dim), code_bytes_(code_bytes), size_in_(size_in) {
   require(dim <= kMaxPlannedDim, StatusCode::bad_argument,
           "dim: {} is not allowed with -pca; 1 to {}", dim, kMaxPlannedDim);
 }
@@ -55,6 +64,9 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
               errors.untrained_error >= 0 && std::isfinite(errors.untrained_error),
           StatusCode::bad_argument, "plan: errors {} {} {} are not allowed", errors.mse,
           errors.error, errors.untrained_error);
+  const int exact_pairs =
+      size_in_ == SizeIn::bytes ? TrellisEncoder::kFewExactPairs : TrellisEncoder::kExactPairs;
+  const int coded = polarquant::coded_dims(dim_, plan, code_bytes_);
   std::vector<Run> runs;
   std::vector<float> scales(static_cast<size_t>(dim_));
   size_t sign_bytes = 0;
@@ -66,9 +78,10 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
     for (int j = first; j < past; ++j)
       scales[static_cast<size_t>(j)] = plan[static_cast<size_t>(j / kSegmentDims)].scale;
     if (plan[begin].twice_bits == 0) continue;
-    runs.push_back({first, cell_bytes, make_planes(past - first, plan[begin].twice_bits)});
+    const int run_dims = std::min(past, coded) - first;
+    runs.push_back({first, cell_bytes, make_planes(run_dims, plan[begin].twice_bits, exact_pairs)});
     if (find_plan_rate(plan[begin].twice_bits)->signs)
-      sign_bytes += static_cast<size_t>(past - first + 7) / 8;
+      sign_bytes += static_cast<size_t>(run_dims + 7) / 8;
     cell_bytes +=
         std::visit([](const auto& planes) { return planes.cell_bytes(); }, runs.back().planes);
   }
@@ -77,14 +90,8 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
   runs_ = std::move(runs);
   scales_ = std::move(scales);
   sign_bytes_ = sign_bytes;
+  coded_dims_ = coded;
   errors_ = errors;
-}
-
-// Rates do not rise: segments without bits are the last.
-int PlannedQuantizer::coded_dims() const {
-  if (runs_.empty()) return 0;
-  const Run& last = runs_.back();
-  return last.first + std::visit([](const auto& planes) { return planes.dim(); }, last.planes);
 }
 
 void PlannedQuantizer::encode_and_decode(const float* v, uint8_t* code, float* y) const {

@@ -33,6 +33,9 @@ class Quantizer {
   /// Error per dimension of û against u on the unit Gaussian (the D of docs/codec.md); 0 for
   /// quantizers of vectors, which have no factors to correct by it.
   virtual double mse() const { return 0; }
+  /// How many of the `dim` coordinates, from the first on, a row's scale is for: s makes the
+  /// estimate of an inner product over these unbiased.
+  virtual int scaled_dims(int dim) const { return dim; }
 
   /// Codes `v`, (group_rows(), dim) row-major, into code_bytes() bytes; padding bits are 0. Throws
   /// bad_argument for a vector it cannot hold, the text without the row's number. Thread-safe.

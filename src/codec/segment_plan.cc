@@ -62,6 +62,32 @@ size_t plan_bytes(int dim, const SegmentPlan& plan) {
   return bytes;
 }
 
+int coded_dims(int dim, const SegmentPlan& plan, size_t bytes) {
+  size_t used = 0;
+  int coded = 0;
+  for (int segment = 0; segment < std::ssize(plan); ++segment) {
+    const int rate = plan[static_cast<size_t>(segment)].twice_bits;
+    const int dims = segment_dims(dim, segment);
+    if (rate == 0) break;
+    used += segment_bytes(dims, rate);
+    if (used > bytes && rate == kPartRate) {
+      const size_t left = bytes - (used - segment_bytes(dims, rate));
+      return coded + kPartDimsPerByte * static_cast<int>(left);
+    }
+    coded += dims;
+  }
+  return coded;
+}
+
+void code_part(int dim, size_t bytes, SegmentPlan* plan) {
+  if (plan_bytes(dim, *plan) >= bytes) return;
+  for (SegmentRate& segment : *plan) {
+    if (segment.twice_bits > 0) continue;
+    segment.twice_bits = kPartRate;
+    return;
+  }
+}
+
 SegmentPlan uniform_plan(int dim, int twice_bits) {
   return SegmentPlan(static_cast<size_t>(segments_of(dim)), SegmentRate{twice_bits, 1});
 }
@@ -81,11 +107,13 @@ double plan_mse(int dim, const SegmentPlan& plan) {
   return sum / dim;
 }
 
+float scale_of_variance(double variance) {
+  return variance >= kLeastVariance ? static_cast<float>(std::sqrt(variance)) : 1;
+}
+
 SegmentPlan allocate_rates(int dim, std::span<const double> variances, size_t bytes) {
   SegmentPlan plan(variances.size());
-  for (size_t i = 0; i < plan.size(); ++i) {
-    if (variances[i] >= kLeastVariance) plan[i].scale = static_cast<float>(std::sqrt(variances[i]));
-  }
+  for (size_t i = 0; i < plan.size(); ++i) plan[i].scale = scale_of_variance(variances[i]);
   size_t used = 0;
   for (;;) {
     struct {

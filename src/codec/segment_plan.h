@@ -47,12 +47,24 @@ size_t segment_bytes(int dims, int twice_bits);
 /// Bytes of a code by the plan, without padding.
 size_t plan_bytes(int dim, const SegmentPlan& plan);
 
+/// The least rate, half a bit a dimension without signs, can be that of some first coordinates of a
+/// segment alone: so many for each byte.
+inline constexpr int kPartRate = 1;
+inline constexpr int kPartDimsPerByte = 16;
+/// Coordinates that have bits. All of the segments with a rate; where a code's bytes do not suffice
+/// for the last of these, and its rate is kPartRate, the first coordinates of it.
+int coded_dims(int dim, const SegmentPlan& plan, size_t bytes);
+/// Gives the bytes that a plan leaves, if any, to part of the first segment without bits.
+void code_part(int dim, size_t bytes, SegmentPlan* plan);
+
 /// One rate everywhere: of a trellis code's rate, the plan of the untrained code.
 SegmentPlan uniform_plan(int dim, int twice_bits);
 /// The same; where a short last segment cannot have that rate, `bytes` spent most evenly.
 SegmentPlan even_plan(int dim, int twice_bits, size_t bytes);
 /// Error per dimension on the unit Gaussian of a plan with equal scales.
 double plan_mse(int dim, const SegmentPlan& plan);
+/// The scale of coordinates of this variance; 1 where floats resolve none.
+float scale_of_variance(double variance);
 /// The plan of the least error in at most `bytes`, for segments of these variances (variance per
 /// coordinate, falling): starting with 0 bits, take the step that removes most error a byte, again
 /// and again (greedy; the rates' errors are nearly convex, so that little is left to gain).

@@ -2,6 +2,7 @@
 // The one table of codec names. To add a codec: a CodecFamily, a row here, a quantizer.
 #include "src/codec/spec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 #include <optional>
@@ -26,6 +27,7 @@ constexpr std::string_view kPrefix = "Polar";
 constexpr int kByteTwiceBits = 16;
 constexpr std::string_view kOnline = "online";
 constexpr std::string_view kPca = "pca";
+constexpr std::string_view kCentroids = "km";
 constexpr int kMaxPlannedTwiceBits = 14;
 
 // The parser's input: the whole spec for error texts, and the body between "Polar" and the options.
@@ -99,7 +101,7 @@ int parse_bits(const Body& body, std::string_view part, int min, int max) {
 std::vector<int> parse_trellis(const Body& body) {
   const std::optional<int> twice_bits = parse_rate(body.text);
   if (!twice_bits || find_trellis_codebook(*twice_bits) == nullptr) {
-    fail_part(body, body.text, allowed_rates() + "; or Tree…, Pair…, Scalar…");
+    fail_part(body, body.text, allowed_rates() + "; or B…, Tree…, Pair…, Scalar…");
   }
   return {*twice_bits};
 }
@@ -118,6 +120,7 @@ constexpr std::string_view kTree = "Tree";
 constexpr std::string_view kPair = "Pair";
 constexpr std::string_view kScalar = "Scalar";
 constexpr std::string_view kGroup = "g128";
+constexpr std::string_view kBytes = "B";
 
 std::string print_tree(const std::vector<int>& bits) {
   std::string text(kTree);
@@ -159,6 +162,34 @@ std::vector<int> parse_pair_group(const Body& body) {
 
 std::vector<int> parse_scalar(const Body& body) {
   return {parse_bits(body, body.text.substr(kScalar.size()), 2, 8)};
+}
+
+/// The least bytes: both factors and one byte of a code, which is 8 pairs.
+constexpr int kLeastBytes = 3;
+/// With more bytes a dimension the short factors would be what is lost (docs/codec.md, "Factors").
+constexpr int kDimsPerByte = 4;
+/// In a spec for any dimension.
+constexpr int kMostBytes = kMaxPlannedDim / kDimsPerByte;
+
+std::vector<int> parse_bytes(const Body& body) {
+  const std::string_view text = body.text.substr(kBytes.size());
+  const std::optional<int> bytes = parse_integer(text);
+  if (!bytes || *bytes < kLeastBytes || *bytes > kMostBytes)
+    fail_part(body, text, format_text("bytes of a code: {} to {}", kLeastBytes, kMostBytes));
+  return {*bytes};
+}
+
+std::unique_ptr<Quantizer> make_bytes(const Spec& spec, int dim) {
+  const int bytes = spec.numbers[0];
+  const auto factors = static_cast<int>(factor_bytes_of(spec));
+  const int most = std::max(dim / kDimsPerByte, kLeastBytes + 1) + factors;
+  require(bytes > factors && bytes <= most, StatusCode::bad_argument,
+          "spec: {}: at dim {} codes have {} to {} bytes, of which {} are for factors{}; for more "
+          "there are Polar2-pca and its kin",
+          print_spec(spec), dim, factors + 1, most, factors,
+          spec.centroids > 0 ? " and the centroid" : "");
+  return std::make_unique<PlannedQuantizer>(dim, static_cast<size_t>(bytes - factors),
+                                            SizeIn::bytes);
 }
 
 std::unique_ptr<Quantizer> make_planned(const Spec& spec, int dim) {
@@ -219,6 +250,17 @@ const std::vector<Row>& rows() {
        },
        {"PolarScalar<bits>", "blocks of 128: norm, Walsh-Hadamard, Lloyd-Max of 2 to 8 bits",
         "PolarScalar4"}},
+      {CodecFamily::bytes,
+       RotationKind::pca,
+       kCentroids,
+       [](std::string_view body) { return body.starts_with(kBytes); },
+       parse_bytes,
+       [](const Spec& spec) { return format_text("{}{}", kBytes, spec.numbers[0]); },
+       make_bytes,
+       {"PolarB<bytes>",
+        "trained, in so many bytes a vector whatever its dimension, rates by energy from 0 on, "
+        "factors of 8 bits; -km<n>: about the nearest of n (2 to 65536) centroids",
+        "PolarB16-km4096"}},
       {CodecFamily::residual,
        RotationKind::hadamard,
        kPca,
@@ -280,7 +322,21 @@ constexpr RotationName kRotationNames[] = {{RotationKind::hadamard, "hadamard"},
                                            {RotationKind::none, "norot"},
                                            {RotationKind::pca, kPca}};
 
+/// "km4096" of the family that has it.
+bool parse_centroids(const Body& body, std::string_view option, Spec* spec) {
+  if (spec->family != CodecFamily::bytes || !option.starts_with(kCentroids)) return false;
+  const std::optional<int> count = parse_integer(option.substr(kCentroids.size()));
+  if (!count || *count < 2 || *count > kMostCentroids)
+    fail_part(body, option, format_text("centroids: -km2 to -km{}", kMostCentroids));
+  spec->centroids = *count;
+  return true;
+}
+
 void parse_option(const Body& body, const Row& row, std::string_view option, Spec* spec) {
+  if (spec->family == CodecFamily::bytes) {
+    if (option == kPca || parse_centroids(body, option, spec)) return;
+    fail_part(body, option, format_text("options: -{}<n>", kCentroids));
+  }
   for (const RotationName& rotation : kRotationNames) {
     if (option == rotation.name && (option != kPca || row.own_option == kPca)) {
       if (option == kPca && twice_bits_of(*spec) > kMaxPlannedTwiceBits)
@@ -307,10 +363,20 @@ int twice_bits_of(const Spec& spec) {
   return std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0);
 }
 
+size_t factor_bytes_of(const Spec& spec) {
+  return 2 * sizeof(uint8_t) + (spec.centroids > 0 ? sizeof(uint16_t) : 0);
+}
+
 Spec untrained_counterpart(const Spec& spec) {
   Spec untrained = spec;
   if (spec.rotation == RotationKind::pca) untrained.rotation = row_of(spec.family).default_rotation;
   return untrained;
+}
+
+Spec without_centroids(const Spec& spec) {
+  Spec one_centre = spec;
+  one_centre.centroids = 0;
+  return one_centre;
 }
 
 bool looks_like_spec(std::string_view text) { return text.starts_with(kPrefix); }
@@ -326,7 +392,7 @@ Spec parse_spec(std::string_view text) {
                                                                        : dash - kPrefix.size())};
   for (const Row& row : rows()) {
     if (!row.owns(body.text)) continue;
-    Spec spec{row.family, row.parse(body), row.default_rotation, false};
+    Spec spec{row.family, row.parse(body), row.default_rotation};
     std::string_view options = dash == std::string_view::npos ? "" : text.substr(dash);
     while (!options.empty()) {
       options.remove_prefix(1);
@@ -343,6 +409,7 @@ std::string print_spec(const Spec& spec) {
   const Row& row = row_of(spec.family);
   std::string text = format_text("{}{}", kPrefix, row.print(spec));
   if (spec.online) text += format_text("-{}", kOnline);
+  if (spec.centroids > 0) text += format_text("-{}{}", kCentroids, spec.centroids);
   if (spec.rotation != row.default_rotation) {
     for (const RotationName& rotation : kRotationNames) {
       if (rotation.kind == spec.rotation) text += format_text("-{}", rotation.name);

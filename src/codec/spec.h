@@ -15,17 +15,19 @@
 
 namespace polarquant {
 
-enum class CodecFamily { trellis, byte, residual, tree, pair, pair_group, scalar };
+enum class CodecFamily { trellis, byte, residual, bytes, tree, pair, pair_group, scalar };
 
 struct Spec {
   CodecFamily family = CodecFamily::trellis;
   /// trellis: {2·bits per dimension}; byte: {16}; residual: {2·bits of stage A, 2·bits of stage B};
-  /// tree: bits per angle of each level; pair, pair_group: {angle bits, radius bits}; scalar:
-  /// {bits}.
+  /// bytes: {bytes of a row's code, factors included}; tree: bits per angle of each level; pair,
+  /// pair_group: {angle bits, radius bits}; scalar: {bits}.
   std::vector<int> numbers;
   RotationKind rotation = RotationKind::hadamard;
   /// Only PolarTree: codebooks by k-means over training angles instead of the analytic density.
   bool online = false;
+  /// Only PolarB: how many centroids rows are coded about; 0: their mean.
+  int centroids = 0;
 
   bool operator==(const Spec&) const = default;
 };
@@ -39,8 +41,14 @@ std::string print_spec(const Spec& spec);
 bool looks_like_spec(std::string_view text);
 /// Twice the bits a dimension of a trellis, byte or residual code, both stages together.
 int twice_bits_of(const Spec& spec);
-/// For a trained code, the one whose bytes it has; for others, the code itself.
+/// Bytes of the factors, and of the centroid's number, of a code of the family `bytes`.
+size_t factor_bytes_of(const Spec& spec);
+inline constexpr int kMostCentroids = 65536;
+/// For a trained code, the one whose bytes it has; for others, and where there is none, the code
+/// itself.
 Spec untrained_counterpart(const Spec& spec);
+/// The same about one centre.
+Spec without_centroids(const Spec& spec);
 /// Makes the quantizer of a spec; throws bad_argument when the spec does not fit `dim`.
 std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim);
 

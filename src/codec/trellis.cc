@@ -128,8 +128,9 @@ TrellisKernels::TrellisKernels()
       trace(trace_plain),
       decode_segments([](const CellBytes&, int, const TrellisCode&, float*) { return 0; }) {}
 
-TrellisEncoder::TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels)
-    : step_(step), kernels_(kernels) {
+TrellisEncoder::TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels,
+                               int exact_pairs)
+    : step_(step), exact_pairs_(exact_pairs), kernels_(kernels) {
   kernels_.arrange_cells(cells, step, &cells_);
 }
 
@@ -178,7 +179,7 @@ void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* trai
 void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) const {
   thread_local AlignedVector<uint8_t> trail;
   trail.resize(static_cast<size_t>(points.pairs) * trail_bytes(step_));
-  if (points.pairs <= kExactPairs) {
+  if (points.pairs <= exact_pairs_) {
     encode_best_ring(points, trail.data(), windows);
   } else {
     const int state = ring_start_state(points, trail.data(), windows);

@@ -26,11 +26,11 @@ const TrellisCodebook& trellis_codebook(int twice_bits) {
   return *found;
 }
 
-TrellisPlanes::TrellisPlanes(int dim, const TrellisCodebook& codebook)
+TrellisPlanes::TrellisPlanes(int dim, const TrellisCodebook& codebook, int exact_pairs)
     : dim_(dim),
       codebook_(codebook),
       weight_y_((static_cast<size_t>(dim) + 1) / 2, 1.0F),
-      encoder_(codebook.cells, codebook.step),
+      encoder_(codebook.cells, codebook.step, TrellisKernels(), exact_pairs),
       cell_bytes_(codebook.cells) {
   if (dim % 2 != 0) weight_y_.back() = 0;
 }
@@ -44,7 +44,7 @@ size_t TrellisPlanes::cell_bytes() const {
 }
 
 void TrellisPlanes::use_kernels(const TrellisKernels& kernels) {
-  encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels);
+  encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels, encoder_.exact_pairs());
 }
 
 void TrellisPlanes::encode(const float* u, uint8_t* signs, uint8_t* cells) const {

@@ -23,7 +23,8 @@ const TrellisCodebook& trellis_codebook(int twice_bits);
 /// both of its stages, and plans.
 class TrellisPlanes {
  public:
-  TrellisPlanes(int dim, const TrellisCodebook& codebook);
+  TrellisPlanes(int dim, const TrellisCodebook& codebook,
+                int exact_pairs = TrellisEncoder::kExactPairs);
 
   int dim() const { return dim_; }
   int pairs() const { return static_cast<int>(weight_y_.size()); }

@@ -58,6 +58,9 @@ cuda::FactorForm cuda_factor_form(FactorForm form) {
 }
 
 CudaRowDescription::CudaRowDescription(const Codec& codec) {
+  require(codec.spec().family != CodecFamily::bytes, StatusCode::unsupported,
+          "codec: {} is not decoded on CUDA devices, nor is any other PolarB…; all others are",
+          print_spec(codec.spec()));
   const Quantizer& quantizer = codec.quantizer();
   rows_.dim = codec.dim();
   rows_.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;

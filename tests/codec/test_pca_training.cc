@@ -211,7 +211,7 @@ TEST_CASE("drift tells rows of another kind", "[pca]") {
   for (size_t i = 0; i < centres.size(); ++i) centres[i] = codec->centre()[i % 128];
   require_error(StatusCode::bad_argument, "equal the centre",
                 [&] { codec->drift(3, centres.data()); });
-  require_error(StatusCode::unsupported, "only -pca codecs",
+  require_error(StatusCode::unsupported, "only -pca and PolarB… codecs",
                 [&] { trained("Polar2", 128, rows)->drift(1, rows.data()); });
   require_error(StatusCode::not_trained, "not trained", [&] {
     Codec(parse_spec("Polar2-pca"), 128, Metric::l2, {}).drift(1, rows.data());

@@ -65,6 +65,75 @@ TEST_CASE("each segment is coded at its rate and scale", "[plan]") {
   }
 }
 
+TEST_CASE("of a segment coded in part the first coordinates have its error, the others are 0",
+          "[plan]") {
+  struct Case {
+    int dim;
+    size_t bytes;
+    SegmentPlan plan;
+    int coded;
+  };
+  const Case cases[] = {{200, 18, {{4, 2}, {1, .5F}, {0, 1}, {0, 1}}, 96},
+                        {200, 19, {{4, 2}, {1, .5F}, {0, 1}, {0, 1}}, 112},
+                        {200, 7, {{1, 3}, {1, .5F}, {0, 1}, {0, 1}}, 112},
+                        {200, 2, {{1, 3}, {0, 1}, {0, 1}, {0, 1}}, 32},
+                        {101, 18, {{4, 2}, {1, .5F}}, 96},
+                        {101, 19, {{4, 2}, {1, .5F}}, 101}};
+  for (const Case& at : cases) {
+    CAPTURE(at.dim, at.bytes);
+    PlannedQuantizer quantizer(at.dim, at.bytes, SizeIn::bytes);
+    quantizer.set_plan(at.plan, {});
+    REQUIRE(quantizer.code_bytes() == at.bytes);
+    REQUIRE(quantizer.coded_dims() == at.coded);
+    CHECK(quantizer.scaled_dims(at.dim) == at.coded);
+    const auto scale_of = [&](size_t i) {
+      return at.plan[i % static_cast<size_t>(at.dim) / kSegmentDims].scale;
+    };
+    std::vector<float> rows = gaussian_rows(1500, at.dim, 8);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] *= scale_of(i);
+    const std::vector<float> decoded = round_trip(quantizer, rows, at.dim);
+    std::vector<double> errors(at.plan.size());
+    std::vector<double> counts(at.plan.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const size_t j = i % static_cast<size_t>(at.dim);
+      if (j >= static_cast<size_t>(at.coded)) {
+        REQUIRE(decoded[i] == 0);
+        continue;
+      }
+      errors[j / kSegmentDims] += std::pow((rows[i] - decoded[i]) / scale_of(i), 2);
+      ++counts[j / kSegmentDims];
+    }
+    for (size_t segment = 0; segment < errors.size(); ++segment) {
+      if (counts[segment] == 0) continue;
+      CAPTURE(segment);
+      CHECK(errors[segment] / counts[segment] ==
+            Approx(find_plan_rate(at.plan[segment].twice_bits)->mse).epsilon(.06));
+    }
+    // Any bytes are a code.
+    Random random(5);
+    std::vector<uint8_t> code(quantizer.code_bytes());
+    std::vector<float> y(static_cast<size_t>(at.dim), NAN);
+    for (int i = 0; i < 50; ++i) {
+      for (uint8_t& byte : code) byte = static_cast<uint8_t>(random.next());
+      quantizer.decode(code.data(), 0, y.data());
+      for (const float value : y) REQUIRE(std::isfinite(value));
+    }
+  }
+}
+
+TEST_CASE("only the last segment with bits may lack some of its bytes", "[plan]") {
+  const auto refused = [](const char* part, size_t bytes, const SegmentPlan& plan) {
+    PlannedQuantizer quantizer(200, bytes, SizeIn::bytes);
+    require_error(StatusCode::bad_argument, part, [&] { quantizer.set_plan(plan, {}); });
+    CHECK(!quantizer.is_trained());
+  };
+  refused("16 bytes a vector; there are 15", 15, {{4, 1}, {0, 1}, {0, 1}, {0, 1}});
+  refused("20 bytes a vector; there are 15", 15, {{4, 1}, {1, 1}, {0, 1}, {0, 1}});
+  refused("there are 3", 3, {{1, 1}, {1, 1}, {0, 1}, {0, 1}});
+  refused("24 bytes a vector; there are 23", 23, {{4, 1}, {2, 1}, {0, 1}, {0, 1}});
+  refused("0 bytes a vector", 5, {{0, 1}, {0, 1}, {0, 1}, {0, 1}});
+}
+
 TEST_CASE("any bytes are a code", "[plan]") {
   const PlannedQuantizer quantizer = with_plan(200, 8, {{14, 1}, {6, 1}, {3, 1}, {0, 1}});
   Random random(5);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -118,4 +119,52 @@ TEST_CASE("segments without variance get nothing", "[plan]") {
   CHECK(plan[0].twice_bits == 12);
   CHECK(plan[1] == SegmentRate{0, 1});
   CHECK(plan[2] == SegmentRate{0, 1});
+}
+
+TEST_CASE("bytes that a plan leaves go to part of the next segment", "[plan]") {
+  const auto with_part = [](int dim, size_t bytes, SegmentPlan plan) {
+    code_part(dim, bytes, &plan);
+    return plan;
+  };
+  // 64 coordinates at 2 bits take 16 bytes, at half a bit 4.
+  const SegmentPlan first = {{4, 2}, {0, 1}, {0, .5F}, {0, .25F}};
+  const SegmentPlan second = {{4, 2}, {kPartRate, 1}, {0, .5F}, {0, .25F}};
+  CHECK(coded_dims(200, first, 16) == 64);
+  CHECK(with_part(200, 16, first) == first);
+  for (const size_t more : {1, 2, 3, 4}) {
+    CAPTURE(more);
+    const SegmentPlan plan = with_part(200, 16 + more, first);
+    CHECK(plan == second);
+    CHECK(coded_dims(200, plan, 16 + more) == 64 + 16 * static_cast<int>(more));
+  }
+  // The part may be all there is.
+  const SegmentPlan none = {{0, 2}, {0, 1}, {0, 1}, {0, 1}};
+  const SegmentPlan part = with_part(200, 1, none);
+  CHECK(part[0] == SegmentRate{kPartRate, 2});
+  CHECK(part[1].twice_bits == 0);
+  CHECK(coded_dims(200, part, 1) == 16);
+  CHECK(coded_dims(200, none, 1) == 0);
+  // Where all segments have bits there is nothing to give.
+  const SegmentPlan all(4, SegmentRate{1, 1});
+  CHECK(with_part(200, 100, all) == all);
+  CHECK(coded_dims(200, all, 100) == 200);
+}
+
+TEST_CASE("a short last segment can be coded in part", "[plan]") {
+  // Its 37 coordinates take 3 bytes at half a bit.
+  REQUIRE(segment_bytes(37, kPartRate) == 3);
+  for (const size_t more : {1, 2, 3}) {
+    CAPTURE(more);
+    SegmentPlan plan = {{4, 1}, {0, 1}};
+    code_part(101, 16 + more, &plan);
+    CHECK(plan[1].twice_bits == kPartRate);
+    CHECK(coded_dims(101, plan, 16 + more) == std::min(101, 64 + 16 * static_cast<int>(more)));
+  }
+  for (const int dim : {65, 72, 80}) {
+    CAPTURE(dim);
+    SegmentPlan plan = {{4, 1}, {0, 1}};
+    code_part(dim, 17, &plan);
+    CHECK(plan_bytes(dim, plan) == 17);
+    CHECK(coded_dims(dim, plan, 17) == dim);
+  }
 }

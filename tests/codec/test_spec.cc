@@ -36,6 +36,12 @@ TEST_CASE("parse and print round-trip", "[spec]") {
                            "Polar2+2",
                            "Polar4+2-norot",
                            "Polar4+2-pca",
+                           "PolarB3",
+                           "PolarB16",
+                           "PolarB2048",
+                           "PolarB16-km4096",
+                           "PolarB8-km2",
+                           "PolarB8-km65536",
                            "PolarTree4",
                            "PolarTree4.2.2.2-online",
                            "PolarTree8.1-online-dense",
@@ -53,6 +59,9 @@ TEST_CASE("parse and print round-trip", "[spec]") {
 TEST_CASE("options that are the default are not printed", "[spec]") {
   CHECK(print_spec(parse_spec("Polar2-hadamard")) == "Polar2");
   CHECK(print_spec(parse_spec("PolarPair4x4-norot")) == "PolarPair4x4");
+  CHECK(print_spec(parse_spec("PolarB16-pca")) == "PolarB16");
+  CHECK(print_spec(parse_spec("PolarB16-pca-km4096")) == "PolarB16-km4096");
+  CHECK(print_spec(parse_spec("PolarB16-km4096-pca")) == "PolarB16-km4096");
 }
 
 TEST_CASE("a wrong name gets an error that names the bad part and what is allowed", "[spec]") {
@@ -79,6 +88,27 @@ TEST_CASE("a wrong name gets an error that names the bad part and what is allowe
   bad("Polar8-pca", "\"pca\"");
   bad("Polar4+4-pca", "up to 7 bits");
   bad("PolarTree4.2-pca", "\"pca\"");
+  bad("Polar6", "B…");
+  bad("PolarB", "\"\" is not allowed there; bytes of a code: 3 to 2048");
+  bad("PolarB2", "\"2\"");
+  bad("PolarB2049", "bytes of a code: 3 to 2048");
+  bad("PolarB016", "\"016\"");
+  bad("PolarB16 ", "\"16 \"");
+  bad("PolarB+16", "\"+16\"");
+  bad("PolarB16-km", "\"km\" is not allowed there; centroids: -km2 to -km65536");
+  bad("PolarB16-km1", "\"km1\"");
+  bad("PolarB16-km0", "\"km0\"");
+  bad("PolarB16-km65537", "\"km65537\"");
+  bad("PolarB16-km016", "\"km016\"");
+  bad("PolarB16-km99999999999999999999", "centroids: -km2 to -km65536");
+  bad("PolarB16-norot", "\"norot\" is not allowed there; options: -km<n>");
+  bad("PolarB16-dense", "\"dense\"");
+  bad("PolarB16-hadamard", "\"hadamard\"");
+  bad("PolarB16-online", "\"online\"");
+  bad("PolarB16-", "options: -km<n>");
+  bad("Polar2-km16", "\"km16\"");
+  bad("Polar2-pca-km16", "\"km16\"");
+  bad("PolarTree4.2-km16", "\"km16\"");
   bad("PolarTree", "bits: 1 to 8");
   bad("PolarTree4..2", "bits: 1 to 8");
   bad("PolarTree4.9", "\"9\"");
@@ -89,4 +119,39 @@ TEST_CASE("a wrong name gets an error that names the bad part and what is allowe
   bad("PolarPair4x4g64", "\"4g64\"");
   bad("PolarScalar1", "bits: 2 to 8");
   bad("PolarScalar", "bits: 2 to 8");
+}
+
+TEST_CASE("a code's bytes have to fit the dimension", "[spec]") {
+  const auto make = [](const char* name, int dim) { return make_quantizer(parse_spec(name), dim); };
+  // Of the bytes two are for factors, two for the number of a centroid.
+  for (const int dim : {1, 2, 16, 19}) {
+    CAPTURE(dim);
+    CHECK(make("PolarB3", dim)->code_bytes() == 1);
+    CHECK(make("PolarB6", dim)->code_bytes() == 4);
+    require_error(StatusCode::bad_argument, "3 to 6 bytes, of which 2 are for factors;",
+                  [&] { make("PolarB7", dim); });
+  }
+  CHECK(make("PolarB27", 100)->code_bytes() == 25);
+  require_error(StatusCode::bad_argument, "PolarB28: at dim 100 codes have 3 to 27 bytes",
+                [&] { make("PolarB28", 100); });
+  CHECK(make("PolarB5-km16", 100)->code_bytes() == 1);
+  CHECK(make("PolarB29-km16", 100)->code_bytes() == 25);
+  for (const char* name : {"PolarB3-km16", "PolarB4-km16", "PolarB30-km16"}) {
+    CAPTURE(name);
+    require_error(StatusCode::bad_argument,
+                  "5 to 29 bytes, of which 4 are for factors and the centroid",
+                  [&] { make(name, 100); });
+  }
+  CHECK(make("PolarB2048", 8192)->code_bytes() == 2046);
+  require_error(StatusCode::bad_argument, "dim: 8193", [&] { make("PolarB16", 8193); });
+}
+
+TEST_CASE("a code about centroids has one about the mean beside it", "[spec]") {
+  const Spec spec = parse_spec("PolarB16-km4096");
+  CHECK(spec.centroids == 4096);
+  CHECK(spec.rotation == RotationKind::pca);
+  CHECK(print_spec(without_centroids(spec)) == "PolarB16");
+  CHECK(factor_bytes_of(spec) == 4);
+  CHECK(factor_bytes_of(without_centroids(spec)) == 2);
+  CHECK(parse_spec("PolarB16").centroids == 0);
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/scan/layout/code_lists.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/list_search.h"
-#include "src/simd/simd_codec_kernels.h"
 #include "tests/scan/scan_rows.h"
 
 namespace polarquant::test {
@@ -43,7 +43,7 @@ struct FileOfRows {
     CodecOptions options;
     options.learn_centre = false;
     codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
-    codec->use_kernels(simd_codec_kernels());
+    codec->use_kernels(fast_codec_kernels());
     codec->train(n, residuals.data());
     if (BlockLayout::supports(*codec)) scan = std::make_unique<ScanCodec>(*codec);
     std::vector<uint8_t> codes(codec->layout().bytes(n));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/scan/search/block_search.h"
+#include "src/scan/search/centroid_bases.h"
 #include "tests/scan/scan_rows.h"
 
 namespace polarquant::test {
@@ -95,10 +96,13 @@ class PlainScores {
       : scan_(scan), higher_(codec.higher_is_nearer()) {
     std::vector<uint8_t> codes;
     std::vector<uint8_t> code(scan.layout().row_format_bytes());
-    const bool bounded = scan.has_signs() && codec.dim() >= 64 && exactness < kScoreEveryRow;
+    const bool by_signs =
+        scan.has_signs() && codec.dim() >= 64 && scan.factor_format().form != FactorForm::float8;
+    const bool bounded = (by_signs || scan.has_centroids()) && exactness < kScoreEveryRow;
     for (size_t q = 0; q < queries.size(); q += static_cast<size_t>(codec.dim())) {
-      const ScanQuery query =
-          make_scan_query(scan, codec.prepare_query(&queries[q]), bounded ? exactness : 0);
+      const PreparedQuery prepared = codec.prepare_query(&queries[q]);
+      ScanQuery query = make_scan_query(scan, prepared, bounded ? exactness : 0);
+      set_centroid_bases(codec, scan, 1, &queries[q], &prepared, &query);
       std::vector<Row>& rows = queries_.emplace_back();
       for (const BlockRows& span : spans) {
         for (int64_t row = 0; row < span.rows; ++row) {

@@ -20,7 +20,7 @@
 #include "src/scan/layout/code_blocks.h"
 #include "src/scan/model/row_values.h"
 #include "src/scan/model/scan_query.h"
-#include "src/simd/simd_codec_kernels.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "tests/support/catch.h"
 #include "tests/support/older_state.h"
 
@@ -80,11 +80,11 @@ inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metri
   if (spec.ends_with(kOfFloat16)) {
     const std::string name = spec.substr(0, spec.size() - kOfFloat16.size());
     auto older = older_codec(*make_codec(name, dim, metric, spectrum));
-    older->use_kernels(simd_codec_kernels());
+    older->use_kernels(fast_codec_kernels());
     return older;
   }
   auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
-  codec->use_kernels(simd_codec_kernels());
+  codec->use_kernels(fast_codec_kernels());
   if (codec->is_trained()) return codec;
   // Training takes a second at 1,000 dimensions: once for each.
   static std::map<std::tuple<std::string, int, Metric, Spectrum>, std::vector<uint8_t>> trained;
@@ -94,7 +94,7 @@ inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metri
     state = codec->save_state();
   }
   codec = Codec::load_state(state.data(), state.size());
-  codec->use_kernels(simd_codec_kernels());
+  codec->use_kernels(fast_codec_kernels());
   return codec;
 }
 
@@ -121,6 +121,9 @@ inline std::vector<uint8_t> made_up_codes(const Codec& codec, int64_t n, uint64_
     if (codec.metric() != Metric::l2) {
       factors.bias = static_cast<float>(terms == Terms::alike ? .25 : .1 * random.normal());
     }
+    if (codec.centroids() != nullptr)
+      factors.centroid =
+          static_cast<int>(random.below(static_cast<uint64_t>(codec.centroids()->count())));
     const FactorFormat& format = codec.factor_format();
     REQUIRE(store_factors(format, factors, code + bytes - format.bytes()));
   }

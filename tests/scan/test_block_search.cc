@@ -36,9 +36,9 @@ ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n
   std::vector<float> centre(x.begin(), x.begin() + dim);
   for (float& value : centre) value *= .25F;
   CodecOptions options;
-  options.centre = centre;
+  if (parse_spec(spec).centroids == 0) options.centre = centre;
   rows.codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
-  rows.codec->use_kernels(simd_codec_kernels());
+  rows.codec->use_kernels(fast_codec_kernels());
   train_if_needed(rows.codec.get());
   const auto row = [&](int64_t i) { return x.begin() + i * dim; };
   for (int64_t i = 0; i + 1 < n; i += 9) std::copy(row(i), row(i) + dim, row(n - 1 - i));
@@ -61,7 +61,8 @@ std::vector<float> test_queries(int64_t nq, int dim) {
 TEST_CASE("block_search finds the plain search's rows and scores", "[scan][search]") {
   for (const std::string spec :
        {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8", "Polar1-pca", "Polar4-pca",
-        "Polar5-pca", "Polar8", "Polar4+2-pca", "Polar1+1", "Polar2+2", "Polar4+2"}) {
+        "Polar5-pca", "Polar8", "Polar4+2-pca", "Polar1+1", "Polar2+2", "Polar4+2", "PolarB4",
+        "PolarB16", "PolarB16-km9"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const int dim = metric == Metric::l2 ? 100 : 65;
       const ScanRows rows = encoded_rows(spec, dim, metric, 170);
@@ -84,8 +85,8 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
 }
 
 TEST_CASE("block_search finds the same on every target", "[scan][search][kernels]") {
-  for (const std::string spec :
-       {"Polar1.5", "Polar2", "Polar5", "Polar8", "Polar2+2", "Polar4+4"}) {
+  for (const std::string spec : {"Polar1.5", "Polar2", "Polar5", "Polar8", "Polar2+2", "Polar4+4",
+                                 "PolarB16", "PolarB12-km7"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const int dim = spec == "Polar2" ? 129 : 96;
       const ScanRows rows = encoded_rows(spec, dim, metric, 300);
@@ -108,7 +109,8 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
 }
 
 TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][search]") {
-  for (const std::string spec : {"Polar2", "Polar8", "Polar4+2", "Polar3-pca"}) {
+  for (const std::string spec :
+       {"Polar2", "Polar8", "Polar4+2", "Polar3-pca", "PolarB8", "PolarB9-km20"}) {
     const int dim = 64;
     const int64_t n = kTileRows + 5333;
     const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, n);

@@ -19,10 +19,11 @@ namespace polarquant::test {
 namespace {
 
 /// Every step of windows, magnitudes, and signs of each kind.
-const char* const kSpecs[] = {
-    "Polar0.5", "Polar1",   "Polar1.5", "Polar2",     "Polar2.5",   "Polar3",     "Polar3.5",
-    "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",   "Polar2+2",
-    "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca", "Polar4+3-pca"};
+const char* const kSpecs[] = {"Polar0.5",     "Polar1",   "Polar1.5",   "Polar2",     "Polar2.5",
+                              "Polar3",       "Polar3.5", "Polar4",     "Polar4.5",   "Polar5",
+                              "Polar8",       "Polar1+1", "Polar1+3",   "Polar2+2",   "Polar2+4",
+                              "Polar4+2",     "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca",
+                              "Polar4+3-pca", "PolarB3",  "PolarB6"};
 
 void check_values(const ScanRows& rows, const ScanTile& tile, const Int8Stage& stage,
                   const std::vector<uint32_t>& which) {

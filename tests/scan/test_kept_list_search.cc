@@ -77,7 +77,7 @@ RowFilter multiples_of(int64_t divisor) {
 TEST_CASE("the best of few rows that are kept are those of the highest scores",
           "[scan][search][lists][filter]") {
   for (const char* spec :
-       {"Polar4", "Polar2+2", "Polar8", "Polar2-pca", "Polar1", "PolarScalar4"}) {
+       {"Polar4", "Polar2+2", "Polar8", "Polar2-pca", "Polar1", "PolarScalar4", "PolarB16"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       for (const int dim : {64, 100}) {
         CAPTURE(spec, dim, static_cast<int>(metric));

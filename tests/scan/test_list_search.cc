@@ -137,7 +137,7 @@ std::vector<int64_t> made_up_probes(int64_t nq, int64_t nprobe) {
 
 TEST_CASE("list_search finds the plain search's rows and scores", "[scan][search][lists]") {
   for (const std::string spec : {"Polar1", "Polar2", "Polar4", "Polar8", "Polar2-pca", "Polar2+2",
-                                 "PolarTree4.2.2.2", "PolarScalar4"}) {
+                                 "PolarTree4.2.2.2", "PolarScalar4", "PolarB16"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const int dim = metric == Metric::l2 ? 100 : 128;
       const FileOfRows rows(spec, dim, metric, 400);
@@ -161,7 +161,7 @@ TEST_CASE("list_search finds the plain search's rows and scores", "[scan][search
 }
 
 TEST_CASE("list_search finds the same on every target", "[scan][search][lists][kernels]") {
-  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar2+2"}) {
+  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar2+2", "PolarB16"}) {
     const int dim = 192;
     const FileOfRows rows(spec, dim, Metric::inner_product, 400);
     const std::vector<float> queries = normal_numbers(int64_t{6} * dim, 34);

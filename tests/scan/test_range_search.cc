@@ -110,7 +110,7 @@ const auto kEvery = [](int64_t) { return true; };
 
 TEST_CASE("A range search of blocks finds the plain search's rows and scores", "[scan][range]") {
   for (const std::string spec :
-       {"Polar1", "Polar2", "Polar4", "Polar8", "Polar4-pca", "Polar4+2"}) {
+       {"Polar1", "Polar2", "Polar4", "Polar8", "Polar4-pca", "Polar4+2", "PolarB4", "PolarB16"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const int dim = metric == Metric::l2 ? 100 : 65;
       const Rows data(spec, dim, metric, 200);
@@ -138,7 +138,7 @@ TEST_CASE("A range search of blocks finds the plain search's rows and scores", "
 }
 
 TEST_CASE("A range search of blocks finds the same on every target", "[scan][range][kernels]") {
-  for (const std::string spec : {"Polar1.5", "Polar3", "Polar8", "Polar4+4"}) {
+  for (const std::string spec : {"Polar1.5", "Polar3", "Polar8", "Polar4+4", "PolarB16"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const Rows data(spec, 96, metric, 300);
       const std::vector<float> queries = normal_numbers(20 * 96, 33);

@@ -385,10 +385,10 @@ TEST_CASE("rows are selected by the largest distance of three bits", "[scan][ker
 }
 
 TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
-  for (const std::string spec :
-       {"Polar2", "Polar4", "Polar5", "Polar8", "Polar4+2", "Polar1-pca", "Polar4-pca"}) {
+  for (const std::string spec : {"Polar2", "Polar4", "Polar5", "Polar8", "Polar4+2", "Polar1-pca",
+                                 "Polar4-pca", "PolarB6"}) {
     for (const int dim : {64, 65, 129, 384, 2500}) {
-      if (spec.ends_with("-pca") && dim > 384) continue;
+      if ((spec.ends_with("-pca") || spec == "PolarB6") && dim > 384) continue;
       for (const Metric metric : {Metric::inner_product, Metric::l2}) {
         CAPTURE(spec, dim, static_cast<int>(metric));
         check_shared_scores(made_up_rows(spec, dim, metric, dim > 384 ? 100 : 600));

@@ -80,7 +80,8 @@ TEST_CASE("bounds of single rows are the plain ones", "[scan][kernels]") {
 }
 
 TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
-  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar4+2", "Polar4-pca"}) {
+  for (const std::string spec :
+       {"Polar1", "Polar4", "Polar8", "Polar4+2", "Polar4-pca", "PolarB6"}) {
     for (const int dim : kScanDims) {
       const SingleScanRows rows(spec, dim, Metric::inner_product);
       const ScanQuery query = rows.query(6, 1);
@@ -107,7 +108,8 @@ TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
 TEST_CASE("a scorer leaves out the rows whose bounds are worse than a key, and no others",
           "[scan]") {
   constexpr float kEveryRow = std::numeric_limits<float>::infinity();
-  for (const std::string spec : {"Polar2", "Polar4", "Polar8", "Polar4+2", "Polar4-pca"}) {
+  for (const std::string spec :
+       {"Polar2", "Polar4", "Polar8", "Polar4+2", "Polar4-pca", "PolarB16"}) {
     for (const Metric metric : kMetrics) {
       CAPTURE(spec, static_cast<int>(metric));
       constexpr int kDim = 384;

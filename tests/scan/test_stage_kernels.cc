@@ -176,7 +176,7 @@ TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan
 
 TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
   for (const std::string spec : {"Polar2", "Polar1", "Polar2 of float16", "Polar1 of float16",
-                                 "Polar5", "Polar8", "Polar4+2"}) {
+                                 "Polar5", "Polar8", "Polar4+2", "PolarB4"}) {
     for (const Metric metric : kMetrics) {
       const auto codec = make_codec(spec, 10, metric);
       const ScanCodec scan(*codec);
@@ -189,6 +189,13 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
         for (size_t row = 0; row < kBlockRows; ++row)
           for (size_t byte = bytes - 4; byte < bytes; ++byte)
             codes[row * bytes + byte] = row % 8 == 0 ? 0 : static_cast<uint8_t>(random.next());
+      }
+      if (form == FactorForm::float8) {
+        // Any bits are numbers, and there are few enough for each of them.
+        for (size_t row = 0; row < kBlockRows; ++row) {
+          codes[row * bytes + bytes - 2] = static_cast<uint8_t>(4 * row);
+          codes[row * bytes + bytes - 1] = static_cast<uint8_t>(255 - 4 * row);
+        }
       }
       if (form == FactorForm::float16) {
         // Any numbers that float16 has: both signs, subnormal ones, 0.

@@ -51,7 +51,7 @@ TEST_CASE("declarations that cannot be understood are refused", "[sqlite]") {
        "column \"polar_slot\": names that begin with polar_ are the table's own"},
       {"v float[3], code=Polar99", "spec: "},
       {"v float[3], code=PolarPair4x4",
-       "codec: PolarPair4x4 has no blocks; Polar0.5 to Polar8 and residual codes have"},
+       "codec: PolarPair4x4 has no blocks; Polar0.5 to Polar8, PolarB… and residual codes have"},
       {"v float[70000]", "dim: "},
   };
   const Connection db;

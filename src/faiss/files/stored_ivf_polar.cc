@@ -15,8 +15,8 @@
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/stores/list_sections.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -29,10 +29,11 @@ std::unique_ptr<Codec> read_codec(SectionReader& sections, const StoredHead& hea
   const std::vector<uint8_t> state = sections.read_small(kCodec);
   std::unique_ptr<Codec> codec = Codec::load_state(state.data(), state.size());
   require(codec->dim() == head.dim && codec->metric() == codec_metric(head.metric) &&
-              (codec->is_trained() || !head.is_trained) && codec->layout().group_rows == 1,
+              (codec->is_trained() || !head.is_trained) && codec->layout().group_rows == 1 &&
+              codec->spec().centroids == 0,
           StatusCode::corrupt_data,
           "{}: its dim, metric and training are not those of the codec's state", kWhat);
-  codec->use_kernels(simd_codec_kernels());
+  codec->use_kernels(fast_codec_kernels());
   return codec;
 }
 

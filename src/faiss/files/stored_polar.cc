@@ -9,8 +9,8 @@
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/row_ids.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/stores/row_sections.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -88,7 +88,7 @@ struct IndexPolarStorage {
             StatusCode::corrupt_data, "{}: {} rows, trained {}, with ids {}", kWhat, head.ntotal,
             head.is_trained, has_ids);
     require_options(options, *codec);
-    codec->use_kernels(simd_codec_kernels());
+    codec->use_kernels(fast_codec_kernels());
 
     std::unique_ptr<IndexPolar> index(new IndexPolar(head.dim, head.metric));
     index->spec_ = print_spec(codec->spec());

@@ -23,8 +23,8 @@
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/measure_margins.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -52,7 +52,11 @@ IndexIVFPolar::IndexIVFPolar(::faiss::Index* coarse, size_t dim, size_t lists,
                              const Options& options)
     : IndexIVFBase(coarse, dim, lists, 0, metric), options_(options) {
   with_faiss_errors([&] {
-    spec_ = print_spec(parse_spec(spec));
+    const Spec parsed = parse_spec(spec);
+    require(parsed.centroids == 0, StatusCode::unsupported,
+            "spec: {}: an inverted file's lists are centroids already; take {} in it",
+            print_spec(parsed), print_spec(without_centroids(parsed)));
+    spec_ = print_spec(parsed);
     codec_ = make_codec();
     code_size = codec_->layout().group_bytes;
     is_trained = false;
@@ -68,7 +72,7 @@ std::unique_ptr<Codec> IndexIVFPolar::make_codec() const {
   options.learn_centre = !options_.by_residual;
   options.norm_unit = options_.norm_unit;
   auto codec = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type), options);
-  codec->use_kernels(simd_codec_kernels());
+  codec->use_kernels(fast_codec_kernels());
   return codec;
 }
 

@@ -19,10 +19,10 @@
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/row_ids.h"
 #include "src/faiss/index/search_parameters.h"
+#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/filter_rules.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/stores/row_store.h"
-#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -118,7 +118,7 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
     spec_ = print_spec(parse_spec(spec));
     codec_ = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
                                      codec_options(options_));
-    codec_->use_kernels(simd_codec_kernels());
+    codec_->use_kernels(fast_codec_kernels());
     codes_ = make_store();
     is_trained = codec_->is_trained();
   });

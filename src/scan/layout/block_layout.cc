@@ -22,8 +22,10 @@ constexpr double kTellingShare = .97;
 /// Without libm, whose last bit could differ between machines: files have blocks in this layout.
 double fourth_power(double x) { return x * x * (x * x); }
 
-/// Words of a trained code that are worth reading for every row.
+/// Words of a trained code that are worth reading for every row. Codes of few bytes have few signs,
+/// and are scored without bounds by them.
 int telling_words(const Codec& codec) {
+  if (codec.factor_format().form == FactorForm::float8) return 0;
   const PlannedQuantizer* planned = codec.planned();
   if (planned == nullptr || !codec.has_basis()) return kMaxSketchWords;
   double total = 0;

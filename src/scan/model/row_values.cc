@@ -72,6 +72,11 @@ int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
 
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   const Factors factors = load_factors(codec.factor_format(), codec.layout().row_factors(at));
+  if (codec.has_centroids()) {
+    const int centroid = std::min(factors.centroid, codec.centroids().count - 1);
+    const float bias = codec.metric() == Metric::l2 ? -factors.bias : factors.bias;
+    return {factors.scale, bias, factors.scale, static_cast<float>(centroid)};
+  }
   if (codec.metric() == Metric::l2)
     return {factors.scale, -(factors.bias * factors.bias), factors.bias};
   return {factors.scale, factors.bias, factors.scale};
@@ -126,7 +131,7 @@ float first_stage_squared_norm(const ScanCodec& codec, const RowPlace& at) {
 RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                    const RowPlace& at) {
   ScanTerms terms = load_terms(codec, at);
-  terms.squared_norm = first_stage_squared_norm(codec, at);
+  if (codec.has_split_stages()) terms.squared_norm = first_stage_squared_norm(codec, at);
   std::vector<int8_t> values(static_cast<size_t>(codec.padded_dim()));
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
@@ -135,11 +140,17 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   }
   RowScore row;
   const bool two_stages = codec.stages().size() == 2;
-  row.score = two_stages ? similarity(query.score, terms, dots[0], dots[1])
-                         : similarity(query.score, terms, dots[0]);
+  const ScoreConstants score = query.score_of(terms);
+  row.score =
+      two_stages ? similarity(score, terms, dots[0], dots[1]) : similarity(score, terms, dots[0]);
   row.key = row.score;
   row.bound = std::numeric_limits<float>::infinity();
   if (!bounded) return row;
+  if (codec.has_centroids()) {
+    row.bound = centroid_bound(query, terms);
+    row.key = std::min(row.score, row.bound);
+    return row;
+  }
   const SignSums signs = {sketch_distance(codec, query, at), other_sum(codec, query, at)};
   row.bound = bounded_score(query, terms, row.bound, signs, two_stages, dots[0]);
   row.key = std::min(row.score, row.bound);

@@ -150,7 +150,9 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     : layout_(codec, order),
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
-      padded_dim_(segments_of(codec.dim()) * kSegmentDims) {
+      padded_dim_(segments_of(codec.dim()) * kSegmentDims),
+      coded_dims_(codec.planned() != nullptr ? codec.planned()->coded_dims() : codec.dim()) {
+  if (codec.centroids() != nullptr) centroids_ = {codec.centroids()->count(), &codec};
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   const double length_of_scale = root_dim * (1 - codec.mse());
   bounds_.slope_of_sign = std::sqrt(std::numbers::pi / 2 / codec.dim());
@@ -162,13 +164,13 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   require(!code.stages.empty(), StatusCode::unsupported, "{}: its codes have no int8 values",
           print_spec(codec.spec()));
   const PlannedQuantizer* planned = codec.planned();
-  const int first = planned != nullptr ? first_stage_segments(*planned) : 0;
+  const int first = planned != nullptr && !has_centroids() ? first_stage_segments(*planned) : 0;
   const auto add_stage = [&](const CodeStage& stage, int begin, int end) {
     stages_.push_back(
         make_stage(stage, code.sign_plane_bytes, layout_.payload_sign_bytes(), begin, end));
   };
   if (first > 0) add_stage(code.stages[0], 0, first);
-  for (const CodeStage& stage : code.stages) add_stage(stage, first, segments_of(codec.dim()));
+  for (const CodeStage& stage : code.stages) add_stage(stage, first, segments_of(coded_dims_));
   if (code.stages.size() == 2) {
     const double first_mse =
         std::get<const TrellisPlanes*>(code.stages[0].parts[0].numbers)->codebook().mse;
@@ -186,9 +188,17 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       const double fourth = std::pow(scales_[j], 4);
       total += fourth;
       if (static_cast<int>(j) < sign_dims()) covered += fourth;
-      if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;
+      if (static_cast<int>(j) >= coded_dims_) scales_[j] = 0;
       coded += scales_[j] * scales_[j];
     }
+    double decoded = 0;
+    for (const SegmentRate& segment : planned->plan()) {
+      // The mean square of what is decoded of variance 1 is 1 − its error.
+      if (segment.twice_bits > 0)
+        decoded += segment.scale * segment.scale * (1 - find_plan_rate(segment.twice_bits)->mse) *
+                   kSegmentDims;
+    }
+    bounds_.decoded_length = static_cast<float>(std::sqrt(decoded));
     // s is larger by what is not coded.
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
     if (total > 0) {

@@ -98,6 +98,7 @@ struct BoundConstants {
   // is taken to lose for each 1 above it, by ‖q'‖ there.
   double mean_squared_norm = 0;
   double loss_of_squared_norm = 0;
+  float decoded_length = 0;  // about ‖û‖, for codes about centroids
   // For a residual code only:
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
@@ -105,10 +106,20 @@ struct BoundConstants {
 
 /// The parts of a row that scores need, read from a block.
 struct ScanTerms {
-  float scale = 0;         // s
-  float constant = 0;      // b for inner product and cosine, −b² for L2
-  float norm = 0;          // the bounds' length: s for inner product, b for L2
-  float squared_norm = 0;  // for split stages: Σ value² of the first one
+  float scale = 0;     // s
+  float constant = 0;  // b for inner product and cosine, −b² for L2; about centroids t and −n
+  float norm = 0;      // the bounds' length: s for inner product, b for L2
+  /// For split stages Σ value² of the first one; about centroids, whose codes have no such stages,
+  /// the number of the row's, which a float holds exactly.
+  float squared_norm = 0;
+
+  int centroid() const { return static_cast<int>(squared_norm); }
+};
+
+/// The centroids of a codec that has some, borrowed from it.
+struct CodecCentroids {
+  int count = 0;
+  const Codec* codec = nullptr;
 };
 
 class ScanCodec {
@@ -126,6 +137,11 @@ class ScanCodec {
   bool has_signs() const { return layout_.sign_words() > 0; }
   /// Whether rows lie as a staged search reads them.
   bool has_sketch() const { return layout_.sketch_words() > 0; }
+  /// Whether rows are about centroids; the codec they are of must then live as long as this.
+  bool has_centroids() const { return centroids_.count > 0; }
+  const CodecCentroids& centroids() const { return centroids_; }
+  /// Coordinates that have bits, those before all others.
+  int coded_dims() const { return coded_dims_; }
   /// Whether segments differ in variance.
   bool is_trained() const { return !scales_.empty(); }
   /// Whether a query has three bits instead of two for each coordinate of the sketch's first word:
@@ -161,6 +177,8 @@ class ScanCodec {
   Metric metric_;
   FactorFormat factor_format_;
   int padded_dim_;
+  int coded_dims_;
+  CodecCentroids centroids_;
   std::vector<Int8Stage> stages_;
   std::vector<float> scales_;
   BoundConstants bounds_;

@@ -75,8 +75,21 @@ struct ScanQuery {
   ScoreConstants score;
   ScoreErrorBound error_bound;  // 0 in a search for the k best
   DotBound sketch;              // by Σ ±weight over the sketch: sketch_weight − 2·distance
-  SumBound signs;               // by the sketch's Σ ±w and the other sum; not for split stages
-  SumBound first_stage;         // by the first of two stages' Σ value·value, and the other sum
+  /// For codes about centroids: of rows about each, score.base, which is also score.weight for
+  /// inner product and cosine; then how far a score may lie above these for each of a row's scale.
+  AlignedVector<float> centroid_bases;
+  bool weighs_by_base = false;
+  float largest_base = 0;  // of their magnitudes
+  float centroid_radius = 0;
+  SumBound signs;        // by the sketch's Σ ±w and the other sum; not for split stages
+  SumBound first_stage;  // by the first of two stages' Σ value·value, and the other sum
+
+  /// The constants of a row's score.
+  ScoreConstants score_of(const ScanTerms& row) const {
+    if (centroid_bases.empty()) return score;
+    const float base = centroid_bases[static_cast<size_t>(row.centroid())];
+    return {base, weighs_by_base ? base : 1.0F, {score.dot_scale[0], score.dot_scale[1]}};
+  }
 };
 
 /// `exactness` is z ≥ 0; large ones, and +inf, count as one that leaves no row out.
@@ -84,6 +97,10 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
 /// The same into a query made before for the codec, whose memory is used again.
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan);
+/// Of a codec with centroids: ⟨q, C⟩, or −‖q−C‖², for each centroid C, from −‖q−C‖² and ‖q‖², q as
+/// the metric sees it.
+void set_centroid_bases(const ScanCodec& codec, const float* similarities, float query_norm2,
+                        ScanQuery* scan);
 /// The error_bound of a range search by `scan`, made of `query`.
 ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQuery& query,
                                        const ScanQuery& scan);
@@ -110,7 +127,12 @@ inline float similarity(const ScoreConstants& score, const ScanTerms& row, int32
 }
 /// A row's order in a search without bounds: its score by values with the query's error_bound.
 inline float with_error_bound(const ScanQuery& query, const ScanTerms& row, float score) {
-  return score + query.error_bound.at(query.score, row.scale, row.constant);
+  return score + query.error_bound.at(query.score_of(row), row.scale, row.constant);
+}
+/// Of a row about a centroid.
+inline float centroid_bound(const ScanQuery& query, const ScanTerms& row) {
+  const ScoreConstants score = query.score_of(row);
+  return score.base + score.weight * row.constant + row.scale * query.centroid_radius;
 }
 inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
                        int32_t dot) {
@@ -152,6 +174,7 @@ inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int
 /// the first of two stages' Σ value·value.
 inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float score,
                            const SignSums& signs, bool two_stages, int32_t first_dot) {
+  if (!query.centroid_bases.empty()) return std::min(score, centroid_bound(query, row));
   float least = std::min(score, sketch_bound(query, row, signs.distance));
   least = std::min(least, sign_bound(query, row, signs));
   if (two_stages) least = std::min(least, first_stage_bound(query, row, first_dot, signs));

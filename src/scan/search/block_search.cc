@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "src/scan/model/scan_query.h"
+#include "src/scan/search/centroid_bases.h"
 #include "src/scan/search/dense_search.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
@@ -110,6 +111,8 @@ class BlockSearch final : public QueryGroups {
       if (is_range())
         queries_[at].error_bound = make_score_error_bound(scan_codec_, query, queries_[at]);
     }
+    const auto at = static_cast<size_t>(first);
+    set_centroid_bases(codec_, scan_codec_, count, query(first), &prepared_[at], &queries_[at]);
   }
 
   Worker& worker_of(int thread) {

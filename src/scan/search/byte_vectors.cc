@@ -55,6 +55,7 @@ float nearly_highest(const float* values, int64_t count, int64_t wanted) {
   constexpr int kBuckets = 512;
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const Range range = range_of(values, count);
+  if (wanted == 1) return std::isfinite(range.most) ? range.most : kNone;
   const float width = range.most - range.least;
   const float per_width = (kBuckets - 1) / width;
   if (!(width > 0 && std::isfinite(width) && std::isfinite(per_width))) return kNone;
@@ -72,11 +73,20 @@ float nearly_highest(const float* values, int64_t count, int64_t wanted) {
 
 /// Finds the numbers of those of (count) values that are not below `least`.
 void find_not_below(float least, const float* values, int64_t count, std::vector<int64_t>* found) {
+  // Most are below, many side by side.
+  constexpr int64_t kTogether = 16;
   found->resize(static_cast<size_t>(count));
   int64_t kept = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    (*found)[static_cast<size_t>(kept)] = i;
-    kept += values[i] < least ? 0 : 1;
+  for (int64_t first = 0; first < count; first += kTogether) {
+    const int64_t end = std::min(count, first + kTogether);
+    int below = 0;
+    if (end - first == kTogether)
+      for (int64_t i = 0; i < kTogether; ++i) below += values[first + i] < least ? 1 : 0;
+    if (below == kTogether) continue;
+    for (int64_t i = first; i < end; ++i) {
+      (*found)[static_cast<size_t>(kept)] = i;
+      kept += values[i] < least ? 0 : 1;
+    }
   }
   found->resize(static_cast<size_t>(kept));
 }

@@ -139,6 +139,18 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
   }
 }
 
+void CentroidSearch::similarities(int64_t nq, const float* queries, float* out) const {
+  thread_local Chunk chunk;
+  for (int64_t first = 0; first < nq; first += kChunkQueries) {
+    const int64_t count = std::min(kChunkQueries, nq - first);
+    prepare(count, queries + first * codec_.dim(), &chunk);
+    score_query_tiles(0, query_tiles_of(count_), &chunk);
+    for (int64_t query = 0; query < count; ++query, out += count_)
+      std::copy_n(&chunk.similarity[static_cast<size_t>(query) * vectors_.similarities()], count_,
+                  out);
+  }
+}
+
 // The best by similarity are ordered by their exact scores.
 void CentroidSearch::choose(const CentroidRequest& request, int64_t query,
                             std::span<const float> similarity, float margin, float* scores,

@@ -39,6 +39,9 @@ class CentroidSearch {
   /// numbers (nq, nprobe), nearest first, ties to the lower number; −1 where there are fewer. They
   /// are exact, except for rounding errors of more than five standard deviations.
   void search(const CentroidRequest& request, float* scores, int64_t* lists) const;
+  /// The similarity of each of nq queries to each centroid, (nq, count), by rounded coordinates, on
+  /// the calling thread: an inner product or minus a squared distance.
+  void similarities(int64_t nq, const float* queries, float* out) const;
 
  private:
   /// Queries as bytes, and their similarity (higher is nearer) to all centroids.

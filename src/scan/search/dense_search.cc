@@ -25,6 +25,7 @@ QueryTiles::QueryTiles(const ScanCodec& codec, std::span<const ScanQuery> querie
   for (size_t stage = 0; stage < stages; ++stage)
     query_tiles_.emplace_back(static_cast<size_t>(query_tiles * query_tile_values(stage)));
   constants_.resize(static_cast<size_t>(query_tiles));
+  bases_.resize(static_cast<size_t>(query_tiles) * tile_bases());
   if (form_ != DenseForm::scores) match_queries_.resize(queries.size());
   parallel_for(query_tiles, thread_count(threads, query_tiles), [&](int64_t query_tile, int) {
     const int64_t first = query_tile * kTileQueries;
@@ -38,6 +39,11 @@ void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
   QueryTileConstants& constants = constants_[static_cast<size_t>(query_tile)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
+  float* bases = bases_.data() + static_cast<size_t>(query_tile) * tile_bases() + slot;
+  for (const float base : query.centroid_bases) {
+    *bases = base;
+    bases += kTileQueries;
+  }
   const auto put = [&](size_t stage, const int8_t* values) {
     const int64_t size = query_tile_values(stage);
     put_in_query_tile(values, static_cast<int>(size / kTileQueries), slot,
@@ -120,6 +126,10 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
+  if (codec_.has_centroids()) {
+    load_centroid_terms(codec_, tile.sketch[block], tile.capacity[block], &centroid_terms_);
+    std::copy_n(terms_.constant, kChunkRows, centroid_terms_.constant);
+  }
   // Places after the last row have no payload to decode.
   const int count = std::bit_width(tile.allowed[block]);
   RowPlace at[kChunkRows];
@@ -161,14 +171,22 @@ void DenseSearch::set_squared_norms(int stride, int count) {
 
 ScanTerms DenseSearch::terms_of(int row) const {
   const float norm = codec_.metric() == Metric::l2 ? terms_.bias[row] : terms_.scale[row];
-  return {terms_.scale[row], terms_.constant[row], norm, terms_.squared_norm[row]};
+  const float squared_norm = codec_.has_centroids()
+                                 ? static_cast<float>(centroid_terms_.centroid[row])
+                                 : terms_.squared_norm[row];
+  return {terms_.scale[row], terms_.constant[row], norm, squared_norm};
 }
 
 // The least that some row of the block must reach to be one of the best.
 void DenseSearch::set_threshold(const ScanQuery& query, const TopK& best, int64_t slot) {
   const float constant =
       std::max(std::fabs(chunk_terms_.min_constant), std::fabs(chunk_terms_.max_constant));
-  const float error_bound = query.error_bound.at(query.score, chunk_terms_.max_scale, constant);
+  ScoreConstants score = query.score;
+  if (codec_.has_centroids()) {
+    score.base = query.largest_base;
+    score.weight = query.weighs_by_base ? query.largest_base : 1;
+  }
+  const float error_bound = query.error_bound.at(score, chunk_terms_.max_scale, constant);
   thresholds_[static_cast<size_t>(slot)] = lowered_threshold(-best.worst_key(), error_bound);
   bound_thresholds_[static_cast<size_t>(slot)] = -best.worst_key();
 }
@@ -210,6 +228,10 @@ int DenseSearch::find_matches(const TilesTogether& together) {
   const std::vector<Int8Stage>& stages = codec_.stages();
   for (size_t stage = 0; stage < stages.size(); ++stage)
     multiply(stage, stages[stage].padded_dim());
+  if (codec_.has_centroids())
+    return find_centroid_matches(dots_[0].data(), count, constants,
+                                 query_tiles.bases(first_query_tile), thresholds, centroid_terms_,
+                                 matches_.data());
   return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);
 }
 

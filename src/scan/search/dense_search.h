@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/centroids/centroid_matches.h"
 #include "src/scan/kernels/dense/bound_matches.h"
 #include "src/scan/kernels/dense/dense_matches.h"
 #include "src/scan/kernels/dense/first_stage_vectors.h"
@@ -36,6 +38,12 @@ class QueryTiles {
   const QueryTileConstants* constants(int64_t query_tile) const {
     return constants_.data() + query_tile;
   }
+  /// For codes about centroids, from a tile on.
+  size_t tile_bases() const { return static_cast<size_t>(codec_.centroids().count) * kTileQueries; }
+  CentroidBases bases(int64_t query_tile) const {
+    return {bases_.data() + static_cast<size_t>(query_tile) * tile_bases(), tile_bases(),
+            queries_[0].weighs_by_base};
+  }
   /// For forms in which few rows get scores.
   const MatchQuery* match_queries(int64_t first) const { return match_queries_.data() + first; }
 
@@ -57,6 +65,7 @@ class QueryTiles {
   std::optional<FirstStageVectors> first_stage_;
   std::vector<AlignedVector<int8_t>> query_tiles_;
   AlignedVector<QueryTileConstants> constants_;
+  AlignedVector<float> bases_;
   std::vector<MatchQuery> match_queries_;
 };
 
@@ -107,6 +116,7 @@ class DenseSearch {
   std::vector<AlignedVector<int8_t>> values_;  // by stage, or one step: (kChunkRows, padded_dim)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
+  CentroidTerms centroid_terms_;
   ChunkTerms chunk_terms_;
   BoundRows bound_rows_;    // where the first stage leaves rows out
   MatchRows match_rows_{};  // where few rows get scores

@@ -33,13 +33,15 @@ inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, const Sca
                          const MatchedRow& match, bool bounded, TopK* best) {
   const auto& [row, terms, dot] = match;
   const bool two_stages = codec.stages().size() == 2;
-  float score = two_stages ? similarity(query.score, terms, dot[0], dot[1])
-                           : similarity(query.score, terms, dot[0]);
+  const ScoreConstants constants = query.score_of(terms);
+  float score = two_stages ? similarity(constants, terms, dot[0], dot[1])
+                           : similarity(constants, terms, dot[0]);
   score = with_error_bound(query, terms, score);
   if (!(-score <= best->worst_key())) return;
   float least = score;
   if (bounded) {
-    const SignSums signs = sign_sums(codec, query, place_of(tile, row));
+    const SignSums signs =
+        codec.has_centroids() ? SignSums() : sign_sums(codec, query, place_of(tile, row));
     least = bounded_score(query, terms, score, signs, two_stages, dot[0]);
   }
   best->push({-least, -score, tile.first_row[row / kBlockRows] + row % kBlockRows});

@@ -51,6 +51,9 @@ constexpr int kMaxDenseDims = 512;
 /// Where every row is scored a dense scan pays from the second query on, without AMX too: it
 /// decodes a row once for both.
 constexpr int64_t kMinUnboundedDenseQueries = 2;
+/// Of codes about centroids: what bounds leave out is less than what decoding a row once for all
+/// queries saves.
+constexpr int64_t kMinDenseQueriesOfCentroids = 4;
 /// With more dimensions one step takes longer than the first stage, or than scores of both. Without
 /// AMX the first stage's products, of half as many dimensions, are faster where bounds leave rows
 /// out.
@@ -134,13 +137,16 @@ bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int6
 }
 
 ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounded, int64_t nq) {
+  if (codec.has_centroids() && bounded)
+    return nq >= kMinDenseQueriesOfCentroids ? ScanKind::dense : ScanKind::staged;
   if (!bounded) return nq >= kMinUnboundedDenseQueries ? ScanKind::dense : ScanKind::exhaustive;
   if (dense_beats_bounds(codec, machine, nq)) return ScanKind::dense;
   return nq >= min_shared_queries(codec, machine) ? ScanKind::shared : ScanKind::staged;
 }
 
 int64_t group_of(const ScanCodec& codec, const ScanRequest& request) {
-  const int64_t query_bytes = codec.padded_dim() * 7 + 512;
+  // A query's numbers for the centroids are kept twice: in the order of tiles, too.
+  const int64_t query_bytes = codec.padded_dim() * 7 + 512 + codec.centroids().count * 8;
   const int64_t blocks = div_up(request.rows, kBlockRows);
   const int64_t heap_entries =
       std::max<int64_t>(1, std::min(ScanCodec::rescored_rows(request.k), blocks * kBlockRows));
@@ -282,7 +288,9 @@ bool scores_all_of_list(int64_t kept) { return kept <= kScoredOfList; }
 int64_t most_copies(int64_t rows) { return rows / kRowsPerCopy; }
 
 bool search_is_bounded(const ScanCodec& codec, float exactness) {
-  return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
+  if (codec.has_centroids()) return exactness < kScoreEveryRow;
+  return codec.has_signs() && codec.factor_format().form != FactorForm::float8 &&
+         codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
 }
 
 // The bounds of split stages need the first one's whole dot products.

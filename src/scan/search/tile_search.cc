@@ -9,6 +9,7 @@
 
 #include "src/scan/kernels/bounds/load_terms.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/centroids/centroid_candidates.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
 #include "src/scan/model/row_values.h"
 
@@ -78,13 +79,24 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(first + i);
     const ScanTerms& terms = piece_->terms[at];
-    float score = stages.size() == 2 ? similarity(query.score, terms, first_dots[i], second_dots[i])
-                                     : similarity(query.score, terms, first_dots[i]);
+    const ScoreConstants constants = query.score_of(terms);
+    float score = stages.size() == 2 ? similarity(constants, terms, first_dots[i], second_dots[i])
+                                     : similarity(constants, terms, first_dots[i]);
     score = with_error_bound(query, terms, score);
     if (!(-score <= best->worst_key())) continue;
     const float least =
         bounded_score(query, terms, score, piece_->sums[at], stages.size() == 2, first_dots[i]);
     best->push({-least, -score, id_of(tile, rows[i])});
+  }
+}
+
+// The piece's first `count` candidates become its rows: of those about centroids no further bound
+// is known.
+void TileSearch::take_all(const ScanTile& tile, int count) {
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    piece_->rows[at] = row_of(piece_->candidates[at]);
+    piece_->terms[at] = load_terms(codec_, place_of(tile, piece_->rows[at]));
   }
 }
 
@@ -103,6 +115,11 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Ca
       reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
     const KeptRows out = {piece_->rows, piece_->sums, piece_->terms, piece_->dots[0]};
+    if (codec_.has_centroids()) {
+      take_all(tile, reached);
+      score_piece(tile, query, 0, reached, best);
+      continue;
+    }
     const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
     const int kept = keep(codec_, tile, query, threshold, piece_->candidates, reached, out);
     score_piece(tile, query, 0, kept, best);
@@ -157,7 +174,8 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       searches_[i].threshold = -best[i].worst_key();
     }
     const int blocks = end - block;
-    find_sketch_candidates(codec_, tile, block, end, searches_.data(), count_);
+    const auto& find = codec_.has_centroids() ? find_centroid_candidates : find_sketch_candidates;
+    find(codec_, tile, block, end, searches_.data(), count_);
     block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
@@ -248,11 +266,17 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
     alignas(64) float scales[kBlockRows];
     alignas(64) float constants[kBlockRows];
     alignas(64) float biases[kBlockRows];
+    CentroidTerms centroid_terms;
     load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scales, constants, biases);
+    if (codec_.has_centroids())
+      load_centroid_terms(codec_, tile.sketch[block], tile.capacity[block], &centroid_terms);
     int count = 0;
     for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
       const int row = std::countr_zero(rows);
-      piece_->terms[static_cast<size_t>(count)] = {scales[row], constants[row], 0};
+      ScanTerms& terms = piece_->terms[static_cast<size_t>(count)];
+      terms = {scales[row], constants[row]};
+      if (codec_.has_centroids())
+        terms.squared_norm = static_cast<float>(centroid_terms.centroid[row]);
       piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)
@@ -260,11 +284,12 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
                      piece_->dots[i]);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
-      float score =
-          stages.size() == 2
-              ? similarity(query.score, piece_->terms[at], piece_->dots[0][at], piece_->dots[1][at])
-              : similarity(query.score, piece_->terms[at], piece_->dots[0][at]);
-      score = with_error_bound(query, piece_->terms[at], score);
+      const ScanTerms& terms = piece_->terms[at];
+      const ScoreConstants by = query.score_of(terms);
+      float score = stages.size() == 2
+                        ? similarity(by, terms, piece_->dots[0][at], piece_->dots[1][at])
+                        : similarity(by, terms, piece_->dots[0][at]);
+      score = with_error_bound(query, terms, score);
       if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, piece_->rows[at])});
     }
   }

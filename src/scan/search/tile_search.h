@@ -71,6 +71,7 @@ class TileSearch {
   int search_reaching(const ScanTile& tile, const ScanQuery& query, CandidateList list, float bound,
                       TopK* best);
   int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
+  void take_all(const ScanTile& tile, int count);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
 
   /// Memory of a CandidateList, or of some short ones.

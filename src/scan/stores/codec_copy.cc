@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "src/simd/simd_codec_kernels.h"
+#include "src/scan/search/fast_codec_kernels.h"
 
 namespace polarquant {
 
 std::unique_ptr<Codec> copy_of(const Codec& codec) {
   const std::vector<uint8_t> state = codec.save_state();
   std::unique_ptr<Codec> copy = Codec::load_state(state.data(), state.size());
-  copy->use_kernels(simd_codec_kernels());
+  copy->use_kernels(fast_codec_kernels());
   return copy;
 }
 

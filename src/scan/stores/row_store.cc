@@ -172,7 +172,10 @@ std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
 
 std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
   if (BlockLayout::supports(codec)) {
-    if (order == RowOrder::single) return make_single_row_store(codec);
+    // Scores of single rows have one number for a query to begin with.
+    if (order == RowOrder::single)
+      return codec.spec().centroids > 0 ? std::make_unique<BufferStore>()
+                                        : make_single_row_store(codec);
     return std::make_unique<BlockStore>(codec);
   }
   return std::make_unique<BufferStore>();

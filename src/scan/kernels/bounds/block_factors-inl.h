@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "src/codec/factors.h"
+#include "src/codec/float8.h"
 #include "src/scan/layout/block_layout.h"
 #include "src/simd/capabilities.h"
 
@@ -26,6 +27,35 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// to where a float has its exponent and mantissa.
 constexpr int kWideBits = 0x3FFFC000;
 constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
+
+/// Of factors of 8 bits: a row's scale and bias are the low and the high byte of 16 bits. Moved to
+/// the upper half of 32 bits, where a number of a centroid is below them, they are shifted as
+/// above.
+constexpr int kFloat8Bits = 0xFF << 19;
+constexpr auto kSignedFloat8Bits = static_cast<int>(0x87F00000);
+
+HWY_ATTR HWY_INLINE void widen_float8(bool has_sign, bool has_centroid, const uint8_t* stored,
+                                      int capacity, float* scales, float* biases) {
+  const hn::CappedTag<uint32_t, kGroupRows> d;
+  const hn::Rebind<uint16_t, decltype(d)> d16;
+  const hn::RebindToFloat<decltype(d)> df;
+  const auto unit = hn::Set(df, kFloat8Unit);
+  const auto bits = hn::Set(d, static_cast<uint32_t>(kFloat8Bits));
+  const auto signed_bits = hn::Set(d, static_cast<uint32_t>(kSignedFloat8Bits));
+  for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
+    const auto both =
+        has_centroid ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
+                     : hn::ShiftLeft<16>(hn::PromoteTo(
+                           d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
+    const auto scale = hn::And(hn::ShiftLeft<3>(both), bits);
+    const auto magnitude = hn::ShiftRight<4>(both);
+    const auto bias =
+        has_sign ? hn::And(hn::Or(magnitude, hn::And(both, hn::Set(d, 0x80000000U))), signed_bits)
+                 : hn::And(hn::ShiftRight<5>(both), bits);
+    hn::Store(hn::Mul(hn::BitCast(df, scale), unit), df, scales + row);
+    hn::Store(hn::Mul(hn::BitCast(df, bias), unit), df, biases + row);
+  }
+}
 
 #if POLAR_SIMD_AVX2
 

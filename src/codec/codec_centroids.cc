@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// What encoding and decoding do for codes about centroids (centroids.h).
+#include <algorithm>
+
+#include "src/codec/codec.h"
+#include "src/core/parallel.h"
+
+namespace polarquant {
+namespace {
+
+/// Rows whose metric's input is in memory at a time.
+constexpr int64_t kRowsTogether = 16384;
+
+}  // namespace
+
+// By the rows as the metric sees them.
+void Codec::find_nearest(const CentroidFinder& finder, int64_t n, const float* x, int threads,
+                         int32_t* nearest) const {
+  if (metric_ != Metric::cosine) return finder.find(n, x, threads, nearest);
+  AlignedVector<float> inputs(static_cast<size_t>(std::min(n, kRowsTogether) * dim_));
+  for (int64_t first = 0; first < n; first += kRowsTogether) {
+    const int64_t count = std::min(n - first, kRowsTogether);
+    for (int64_t i = 0; i < count; ++i)
+      metric_input(x + (first + i) * dim_, &inputs[static_cast<size_t>(i * dim_)]);
+    finder.find(count, inputs.data(), threads, nearest + first);
+  }
+}
+
+const CentroidFinder& Codec::centroid_finder() const {
+  const std::lock_guard lock(finder_mutex_);
+  if (centroid_finder_ == nullptr)
+    centroid_finder_ =
+        kernels_.make_centroid_finder(centroids_->count(), dim_, centroids_->rows().data());
+  return *centroid_finder_;
+}
+
+std::vector<int32_t> Codec::nearest_centroids(int64_t n, const float* x, int threads) const {
+  require_finite_rows(n, x);
+  std::vector<int32_t> nearest(static_cast<size_t>(n));
+  find_nearest(centroid_finder(), n, x, threads, nearest.data());
+  return nearest;
+}
+
+void Codec::centroid_similarities(int64_t n, const float* x, float* out) const {
+  if (metric_ != Metric::cosine) return centroid_finder().similarities(n, x, out);
+  AlignedVector<float> inputs(static_cast<size_t>(n * dim_));
+  for (int64_t i = 0; i < n; ++i)
+    metric_input(x + i * dim_, &inputs[static_cast<size_t>(i * dim_)]);
+  centroid_finder().similarities(n, inputs.data(), out);
+}
+
+// t or n of centroids.h. v: E; decoded: û. By the scale as it is stored: what its rounding changes
+// along C is made up for.
+float Codec::centroid_bias(Factors factors, const float* v, const float* decoded) const {
+  uint8_t bytes[8];
+  store_factors(factor_format_, factors, bytes);
+  const double scale = load_factors(factor_format_, bytes).scale;
+  const int number = factors.centroid;
+  const double along = scale * kernels_.dot_exact(rotated_centroid(number), decoded, dim_);
+  const double most = factor_format_.max_bias();
+  if (metric_ == Metric::l2)
+    return static_cast<float>(std::clamp(kernels_.dot_exact(v, v, dim_) + 2 * along, -most, most));
+  const double norm2 = centroids_->norm2(number);
+  if (norm2 == 0) return 0;
+  const double tilt = (kernels_.dot_exact(centroids_->row(number), v, dim_) - along) / norm2;
+  return static_cast<float>(std::clamp(tilt, -most, most));
+}
+
+// û becomes R of the row.
+void Codec::add_centroid(const Factors& factors, Reconstruction kind, float* y) const {
+  // Any bytes are a code.
+  const int number = std::min(factors.centroid, centroids_->count() - 1);
+  const bool unbiased = kind == Reconstruction::unbiased;
+  const float scale = unbiased ? factors.scale : static_cast<float>(factors.scale * (1 - mse()));
+  const float gain = unbiased && metric_ != Metric::l2 ? 1 + factors.bias : 1;
+  const float* centroid = rotated_centroid(number);
+  for (int j = 0; j < dim_; ++j) y[j] = gain * centroid[j] + scale * y[j];
+}
+
+}  // namespace polarquant
