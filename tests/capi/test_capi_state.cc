@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Saving and loading a codec's state: the same codec comes back, and damaged bytes do not.
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "src/core/checksum.h"
@@ -30,6 +31,14 @@ polar_status load(const std::vector<uint8_t>& state, CodecHandle* codec) {
   return status;
 }
 
+/// All of them.
+auto fields_of(const polar_codec_info& info) {
+  return std::tuple(info.struct_size, info.dim, info.metric, info.is_trained, info.state_origin,
+                    info.group_rows, info.seed, info.code_bytes, info.factor_bytes,
+                    info.tail_row_bytes, info.bits_per_dim, info.mse, info.centre_norm,
+                    info.norm_unit, info.state_id);
+}
+
 }  // namespace
 
 TEST_CASE("a loaded codec is the saved one", "[capi]") {
@@ -43,9 +52,7 @@ TEST_CASE("a loaded codec is the saved one", "[capi]") {
       CodecHandle copy;
       require_ok(load(state_of(codec), &copy));
       require_ok(polar_codec_check_same_state(codec.get(), copy.get()));
-      const polar_codec_info a = info_of(codec);
-      const polar_codec_info b = info_of(copy);
-      CHECK(std::memcmp(&a, &b, sizeof a) == 0);
+      CHECK(fields_of(info_of(codec)) == fields_of(info_of(copy)));
       const std::vector<float> x = normal_rows(130, kDim, 2, 0.5);
       CHECK(encode(codec, 130, x) == encode(copy, 130, x));
       CHECK(state_of(copy) == state_of(codec));

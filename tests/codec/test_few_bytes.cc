@@ -51,6 +51,13 @@ std::vector<float> row_at_distance(const Codec& codec, double distance, uint64_t
   return x;
 }
 
+/// From the least on, each `factor` times the one before, below the most.
+std::vector<double> distances_between(double least, double most, double factor) {
+  std::vector<double> distances = {least};
+  while (distances.back() * factor < most) distances.push_back(distances.back() * factor);
+  return distances;
+}
+
 }  // namespace
 
 TEST_CASE("codes have the bytes that their name says", "[few-bytes]") {
@@ -125,7 +132,7 @@ TEST_CASE("rows at any distance that is allowed are coded", "[few-bytes]") {
       const double least = codec->least_norm();
       const double most = codec->most_norm();
       REQUIRE(least < most);
-      for (double distance = least / 8; distance < .99 * most; distance *= 1.07) {
+      for (const double distance : distances_between(least / 8, .99 * most, 1.07)) {
         for (const uint64_t seed : {1, 2, 3}) {
           CAPTURE(static_cast<int>(metric), spec, least, most, distance, seed);
           const std::vector<float> x = row_at_distance(*codec, distance, seed);
@@ -149,7 +156,7 @@ TEST_CASE("rows of any direction and any distance that is allowed are coded", "[
     codec.train(1500, rows.data());
     const float* from =
         codec.centroids() != nullptr ? codec.centroids()->row(1) : codec.centre().data();
-    for (double distance = codec.least_norm(); distance < codec.most_norm(); distance *= 1.4) {
+    for (const double distance : distances_between(codec.least_norm(), codec.most_norm(), 1.4)) {
       for (size_t row = 0; row < 20; ++row) {
         const float* direction = &directions[row * kDim];
         const double norm = std::sqrt(

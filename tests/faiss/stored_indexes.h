@@ -38,7 +38,7 @@ inline std::unique_ptr<::faiss::Index> make_graph(const char* spec, int dim, int
   train_on_rows(*storage, rows);
   auto index = std::make_unique<::faiss::IndexHNSW>(storage.get(), 8);
   index->own_fields = true;
-  storage.release();
+  (void)storage.release();
   index->hnsw.efSearch = 33;
   index->add(rows, clustered_rows(rows, dim, 7).data());
   return index;
