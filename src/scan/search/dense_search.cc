@@ -39,10 +39,10 @@ void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
   QueryTileConstants& constants = constants_[static_cast<size_t>(query_tile)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
-  float* bases = bases_.data() + static_cast<size_t>(query_tile) * tile_bases() + slot;
+  size_t at = static_cast<size_t>(query_tile) * tile_bases() + static_cast<size_t>(slot);
   for (const float base : query.centroid_bases) {
-    *bases = base;
-    bases += kTileQueries;
+    bases_[at] = base;
+    at += kTileQueries;
   }
   const auto put = [&](size_t stage, const int8_t* values) {
     const int64_t size = query_tile_values(stage);
