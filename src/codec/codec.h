@@ -34,6 +34,7 @@
 namespace polarquant {
 
 class PlannedQuantizer;
+struct RowDirections;
 struct TrainedPlan;
 
 inline constexpr int kMaxDim = 65535;
@@ -130,10 +131,6 @@ class Codec {
   /// The centroids that rows are coded about; null where they are about the centre, and before
   /// training.
   const Centroids* centroids() const { return centroids_.get(); }
-  /// R·C of a centroid, (dim).
-  const float* rotated_centroid(int number) const {
-    return rotated_centroids_.data() + static_cast<size_t>(number) * static_cast<size_t>(dim_);
-  }
   /// −‖x−C‖² of n vectors as the metric sees them and every centroid, (n, count).
   void centroid_similarities(int64_t n, const float* x, float* out) const;
   /// What training measured for searches; see train().
@@ -241,7 +238,11 @@ class Codec {
 
   void require_finite_rows(int64_t n, const float* x) const;
   bool direction_of(const float* x, const float* centre, double centre_norm2, float* u) const;
-  bool to_direction(double norm2, float* u) const;
+  double residual(const float* x, const float* centre, double centre_norm2, float* v) const;
+  RowDirections row_directions(const std::vector<float>& centre, double centre_norm2, int64_t n,
+                               const float* x) const;
+  RowDirections row_directions(const Centroids& centroids, const std::vector<int32_t>& nearest,
+                               const float* x) const;
   bool has_short_floats() const;
   bool has_wide_floats() const;
   uint32_t format_version() const;
@@ -260,6 +261,10 @@ class Codec {
   void find_nearest(const CentroidFinder& finder, int64_t n, const float* x, int threads,
                     int32_t* nearest) const;
   float centroid_bias(Factors factors, const float* v, const float* decoded) const;
+  /// R·C, (dim).
+  const float* rotated_centroid(int number) const {
+    return rotated_centroids_.data() + static_cast<size_t>(number) * static_cast<size_t>(dim_);
+  }
   void add_centroid(const Factors& factors, Reconstruction kind, float* y) const;
   void encode_group(int64_t first_row, const float* x, const Centre& centre, uint8_t* code) const;
   template <typename CentreOf>

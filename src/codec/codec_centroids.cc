@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/codec/codec.h"
-#include "src/core/parallel.h"
 
 namespace polarquant {
 namespace {
@@ -35,7 +34,6 @@ const CentroidFinder& Codec::centroid_finder() const {
 }
 
 std::vector<int32_t> Codec::nearest_centroids(int64_t n, const float* x, int threads) const {
-  require_finite_rows(n, x);
   std::vector<int32_t> nearest(static_cast<size_t>(n));
   find_nearest(centroid_finder(), n, x, threads, nearest.data());
   return nearest;

@@ -213,6 +213,7 @@ void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, ui
 void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const {
   if (centroids_ != nullptr) {
     require_can_encode(n);
+    require_finite_rows(n, x);
     const std::vector<int32_t> nearest = nearest_centroids(n, x, threads);
     const auto centre_of = [&](int64_t row) {
       const int centroid = nearest[static_cast<size_t>(row)];

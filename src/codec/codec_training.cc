@@ -20,10 +20,7 @@ constexpr double kShareOfCentroids = .8;
 
 void Codec::require_finite_rows(int64_t n, const float* x) const {
   for (int64_t row = 0; row < n; ++row, x += dim_) {
-    for (int j = 0; j < dim_; ++j) {
-      require(std::isfinite(x[j]), StatusCode::bad_argument,
-              "x: row {} column {} is {}; finite numbers are allowed", row, j, x[j]);
-    }
+    require_finite(x, dim_, "x", row);
     if (metric_ == Metric::cosine) continue;
     const double norm = std::sqrt(kernels_.dot_exact(x, x, dim_));
     require(norm <= kMaxRowNorm, StatusCode::bad_argument,
@@ -62,19 +59,20 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
   return learned;
 }
 
-// √dim·(x−c)/‖x−c‖; false where x is c.
-bool Codec::direction_of(const float* x, const float* centre, double centre_norm2, float* u) const {
+// v := x−c, x as the metric sees it, and its squared length.
+double Codec::residual(const float* x, const float* centre, double centre_norm2, float* v) const {
   thread_local AlignedVector<float> input;
   input.resize(static_cast<size_t>(dim_));
   metric_input(x, input.data());
-  return to_direction(centred(input.data(), centre, centre_norm2, u), u);
+  return centred(input.data(), centre, centre_norm2, v);
 }
 
-// u, of squared length norm2, becomes √dim long; false where it is 0.
-bool Codec::to_direction(double norm2, float* u) const {
+// √dim·(x−c)/‖x−c‖; false where x is c.
+bool Codec::direction_of(const float* x, const float* centre, double centre_norm2, float* u) const {
+  const double norm2 = residual(x, centre, centre_norm2, u);
   if (norm2 == 0) return false;
-  const double factor = std::sqrt(dim_ / norm2);
-  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * factor);
+  const double to_direction = std::sqrt(dim_ / norm2);
+  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * to_direction);
   return true;
 }
 
@@ -90,16 +88,33 @@ void Codec::take_plan(TrainedPlan trained, Learned* learned) const {
 void Codec::train_centroids_of(int64_t n, const float* x, Learned* learned) const {
   const WorkStage stage(0, kShareOfCentroids);
   std::vector<float> inputs;
+  inputs.reserve(checked_mul(learned->typical.count(n), static_cast<size_t>(dim_), "n x dim"));
   AlignedVector<float> input(static_cast<size_t>(dim_));
-  int64_t count = 0;
   for (int64_t row = 0; row < n; ++row) {
     if (!learned->typical.has(row) || is_held_out(row, n)) continue;
     metric_input(x + row * dim_, input.data());
     inputs.insert(inputs.end(), input.begin(), input.end());
-    ++count;
   }
+  const int64_t count = std::ssize(inputs) / dim_;
   learned->centroids = std::make_shared<const Centroids>(
       dim_, train_centroids(count, dim_, inputs.data(), spec_.centroids, seed_, kernels_));
+}
+
+// Everything is borrowed.
+RowDirections Codec::row_directions(const std::vector<float>& centre, double centre_norm2,
+                                    int64_t n, const float* x) const {
+  return {dim_, n, [this, &centre, centre_norm2, x](int64_t row, float* u) {
+            return direction_of(x + row * dim_, centre.data(), centre_norm2, u);
+          }};
+}
+
+RowDirections Codec::row_directions(const Centroids& centroids, const std::vector<int32_t>& nearest,
+                                    const float* x) const {
+  return {dim_, std::ssize(nearest), [this, &centroids, &nearest, x](int64_t row, float* to) {
+            const int centroid = nearest[static_cast<size_t>(row)];
+            return direction_of(x + row * dim_, centroids.row(centroid), centroids.norm2(centroid),
+                                to);
+          }};
 }
 
 void Codec::train_with_centroids(int64_t n, const float* x, Learned* learned) const {
@@ -113,22 +128,15 @@ void Codec::train_with_centroids(int64_t n, const float* x, Learned* learned) co
   double sum = 0;
   int64_t count = 0;
   AlignedVector<float> u(static_cast<size_t>(dim_));
-  const auto residual_of = [&](int64_t row, float* to) {
-    thread_local AlignedVector<float> input;
-    input.resize(static_cast<size_t>(dim_));
-    metric_input(x + row * dim_, input.data());
-    const int centroid = nearest[static_cast<size_t>(row)];
-    return centred(input.data(), centroids.row(centroid), centroids.norm2(centroid), to);
-  };
   for (int64_t row = 0; row < n; ++row) {
     if (!learned->typical.has(row) || !is_held_out(row, n)) continue;
-    sum += residual_of(row, u.data());
+    const int centroid = nearest[static_cast<size_t>(row)];
+    sum += residual(x + row * dim_, centroids.row(centroid), centroids.norm2(centroid), u.data());
     ++count;
   }
   if (learn_unit_ && count > 0)
     learned->unit_exponent = unit_exponent_for(std::sqrt(sum / static_cast<double>(count)));
-  const RowDirections directions = {
-      dim_, n, [&](int64_t row, float* to) { return to_direction(residual_of(row, to), to); }};
+  const RowDirections directions = row_directions(centroids, nearest, x);
   take_plan(train_plan_of_bytes(directions, quantizer_->code_bytes(), seed_, kernels_), learned);
 }
 
@@ -137,11 +145,8 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   if (spec_.centroids > 0) return train_with_centroids(n, x, learned);
   if (spec_.rotation == RotationKind::pca) {
     const std::vector<float>& centre = learned->centre;
-    const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
-    const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
-                                        return direction_of(x + row * dim_, centre.data(),
-                                                            centre_norm2, u);
-                                      }};
+    const RowDirections directions =
+        row_directions(centre, dot_exact(centre.data(), centre.data(), dim_), n, x);
     if (spec_.family == CodecFamily::bytes)
       return take_plan(train_plan_of_bytes(directions, quantizer_->code_bytes(), seed_, kernels_),
                        learned);
@@ -171,14 +176,9 @@ double Codec::drift(int64_t n, const float* x) const {
   require_finite_rows(n, x);
   std::vector<int32_t> nearest;
   if (centroids_ != nullptr) nearest = nearest_centroids(n, x, 0);
-  const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
-                                      const float* from = x + row * dim_;
-                                      if (centroids_ == nullptr)
-                                        return direction_of(from, centre_.data(), centre_norm2_, u);
-                                      const int number = nearest[static_cast<size_t>(row)];
-                                      return direction_of(from, centroids_->row(number),
-                                                          centroids_->norm2(number), u);
-                                    }};
+  const RowDirections directions = centroids_ != nullptr
+                                       ? row_directions(*centroids_, nearest, x)
+                                       : row_directions(centre_, centre_norm2_, n, x);
   const CodingError now = coding_error(rotation_, *quantizer_, directions, 0, 1);
   require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
   return now.error / planned()->errors().error;

@@ -34,24 +34,15 @@ Range range_of(FactorForm form) {
   }
 }
 
-/// Each stores both factors and tells whether they fit.
-bool put_float8(const FactorFormat& format, float scale, float bias, uint8_t* out) {
-  uint8_t bytes[2];
-  if (!float_to_float8(scale, &bytes[0])) return false;
-  if (!(format.signed_bias ? float_to_signed_float8(bias, &bytes[1])
-                           : float_to_float8(bias, &bytes[1])))
-    return false;
-  std::memcpy(out, bytes, sizeof bytes);
-  return true;
-}
-
-bool put_wide16(const FactorFormat& format, float scale, float bias, uint8_t* out) {
-  uint16_t shorts[2];
-  if (!float_to_wide(scale, &shorts[0])) return false;
-  if (!(format.signed_bias ? float_to_signed_wide(bias, &shorts[1])
-                           : float_to_wide(bias, &shorts[1])))
-    return false;
-  std::memcpy(out, shorts, sizeof shorts);
+/// Stores both factors, the bias with a sign where the format has one; tells whether they fit.
+template <typename Bits>
+bool put_short(bool (*to_bits)(float, Bits*) noexcept,
+               bool (*to_signed_bits)(float, Bits*) noexcept, bool signed_bias,
+               const Factors& numbers, uint8_t* out) {
+  Bits bits[2];
+  if (!to_bits(numbers.scale, &bits[0])) return false;
+  if (!(signed_bias ? to_signed_bits : to_bits)(numbers.bias, &bits[1])) return false;
+  std::memcpy(out, bits, sizeof bits);
   return true;
 }
 
@@ -101,7 +92,9 @@ bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* 
   uint8_t* numbers = out + (format.has_centroid ? sizeof(uint16_t) : 0);
   switch (format.form) {
     case FactorForm::float8:
-      if (!put_float8(format, scale, bias, numbers)) return false;
+      if (!put_short(float_to_float8, float_to_signed_float8, format.signed_bias, {scale, bias},
+                     numbers))
+        return false;
       break;
     case FactorForm::float16: {
       const uint16_t halves[2] = {float_to_half(scale), float_to_half(bias)};
@@ -109,7 +102,9 @@ bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* 
       break;
     }
     case FactorForm::wide16:
-      if (!put_wide16(format, scale, bias, numbers)) return false;
+      if (!put_short(float_to_wide, float_to_signed_wide, format.signed_bias, {scale, bias},
+                     numbers))
+        return false;
       break;
     case FactorForm::float32: {
       const float floats[2] = {scale, bias};

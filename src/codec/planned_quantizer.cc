@@ -37,15 +37,7 @@ void check_plan(const SegmentPlan& plan, int dim, size_t bytes) {
             StatusCode::bad_argument, "plan: segment {} has scale {}; 2^-20 to 2^20 are allowed", i,
             plan[i].scale);
   }
-  // The last segment with bits may lack some.
-  SegmentPlan whole = plan;
-  for (size_t i = segments; i > 0; --i) {
-    SegmentRate& last = whole[i - 1];
-    if (last.twice_bits == 0) continue;
-    if (last.twice_bits == kPartRate && plan_bytes(dim, plan) > bytes) last.twice_bits = 0;
-    break;
-  }
-  require(plan_bytes(dim, whole) <= bytes && coded_dims(dim, plan, bytes) > 0,
+  require(least_plan_bytes(dim, plan) <= bytes && coded_dims(dim, plan, bytes) > 0,
           StatusCode::bad_argument, "plan: {} bytes a vector; there are {}", plan_bytes(dim, plan),
           bytes);
 }

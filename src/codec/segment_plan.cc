@@ -79,6 +79,16 @@ int coded_dims(int dim, const SegmentPlan& plan, size_t bytes) {
   return coded;
 }
 
+size_t least_plan_bytes(int dim, const SegmentPlan& plan) {
+  const size_t bytes = plan_bytes(dim, plan);
+  for (int segment = segments_of(dim) - 1; segment >= 0; --segment) {
+    const int rate = plan[static_cast<size_t>(segment)].twice_bits;
+    if (rate == 0) continue;
+    return rate == kPartRate ? bytes - segment_bytes(segment_dims(dim, segment), rate) : bytes;
+  }
+  return bytes;
+}
+
 void code_part(int dim, size_t bytes, SegmentPlan* plan) {
   if (plan_bytes(dim, *plan) >= bytes) return;
   for (SegmentRate& segment : *plan) {

@@ -54,6 +54,8 @@ inline constexpr int kPartDimsPerByte = 16;
 /// Coordinates that have bits. All of the segments with a rate; where a code's bytes do not suffice
 /// for the last of these, and its rate is kPartRate, the first coordinates of it.
 int coded_dims(int dim, const SegmentPlan& plan, size_t bytes);
+/// plan_bytes without the last segment with bits, where it can be coded in part.
+size_t least_plan_bytes(int dim, const SegmentPlan& plan);
 /// Gives the bytes that a plan leaves, if any, to part of the first segment without bits.
 void code_part(int dim, size_t bytes, SegmentPlan* plan);
 

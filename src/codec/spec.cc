@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/codec/byte_quantizer.h"
+#include "src/codec/factors.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/codec/published/pair_group_quantizer.h"
 #include "src/codec/published/pair_quantizer.h"
@@ -322,9 +323,9 @@ constexpr RotationName kRotationNames[] = {{RotationKind::hadamard, "hadamard"},
                                            {RotationKind::none, "norot"},
                                            {RotationKind::pca, kPca}};
 
-/// "km4096" of the family that has it.
+/// "km4096"; false where it is another option.
 bool parse_centroids(const Body& body, std::string_view option, Spec* spec) {
-  if (spec->family != CodecFamily::bytes || !option.starts_with(kCentroids)) return false;
+  if (!option.starts_with(kCentroids)) return false;
   const std::optional<int> count = parse_integer(option.substr(kCentroids.size()));
   if (!count || *count < 2 || *count > kMostCentroids)
     fail_part(body, option, format_text("centroids: -km2 to -km{}", kMostCentroids));
@@ -364,7 +365,10 @@ int twice_bits_of(const Spec& spec) {
 }
 
 size_t factor_bytes_of(const Spec& spec) {
-  return 2 * sizeof(uint8_t) + (spec.centroids > 0 ? sizeof(uint16_t) : 0);
+  FactorFormat format;
+  format.form = FactorForm::float8;
+  format.has_centroid = spec.centroids > 0;
+  return format.bytes();
 }
 
 Spec untrained_counterpart(const Spec& spec) {

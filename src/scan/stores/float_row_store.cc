@@ -7,12 +7,12 @@
 
 #include "src/core/checked_size.h"
 #include "src/scan/layout/row_removal.h"
-#include "src/scan/search/fast_codec_kernels.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/mapped_row_store.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 constexpr double kMaxQueryNorm = 0x1p63;
 
 void require_vector(const char* name, int64_t row, const float* x, int dim, double most) {
-  const double norm = std::sqrt(fast_codec_kernels().dot_exact(x, x, dim));
+  const double norm = std::sqrt(simd_codec_kernels().dot_exact(x, x, dim));
   // Written so that a NaN is refused too.
   require(norm <= most, StatusCode::bad_argument,
           "{}: row {}: its norm is {:.6g}; 0 to {:.6g} are allowed", name, row, norm, most);
@@ -32,7 +32,7 @@ class PairScores {
   explicit PairScores(const Codec& codec)
       : l2_(codec.metric() == Metric::l2),
         dim_(codec.dim()),
-        kernels_(fast_codec_kernels()),
+        kernels_(simd_codec_kernels()),
         difference_(static_cast<size_t>(codec.dim())) {}
 
   float operator()(const float* a, const float* b) {
