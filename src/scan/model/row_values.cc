@@ -73,7 +73,7 @@ int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   const Factors factors = load_factors(codec.factor_format(), codec.layout().row_factors(at));
   if (codec.has_centroids()) {
-    const int centroid = std::min(factors.centroid, codec.centroids().count - 1);
+    const int centroid = std::min(factors.centroid, codec.centroid_count() - 1);
     const float bias = codec.metric() == Metric::l2 ? -factors.bias : factors.bias;
     return {factors.scale, bias, factors.scale, static_cast<float>(centroid)};
   }

@@ -151,8 +151,8 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
       padded_dim_(segments_of(codec.dim()) * kSegmentDims),
-      coded_dims_(codec.planned() != nullptr ? codec.planned()->coded_dims() : codec.dim()) {
-  if (codec.centroids() != nullptr) centroids_ = {codec.centroids()->count(), &codec};
+      coded_dims_(codec.planned() != nullptr ? codec.planned()->coded_dims() : codec.dim()),
+      centroids_(codec.centroids()) {
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   const double length_of_scale = root_dim * (1 - codec.mse());
   bounds_.slope_of_sign = std::sqrt(std::numbers::pi / 2 / codec.dim());

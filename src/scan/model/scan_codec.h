@@ -116,12 +116,6 @@ struct ScanTerms {
   int centroid() const { return static_cast<int>(squared_norm); }
 };
 
-/// The centroids of a codec that has some, borrowed from it.
-struct CodecCentroids {
-  int count = 0;
-  const Codec* codec = nullptr;
-};
-
 class ScanCodec {
  public:
   explicit ScanCodec(const Codec& codec, RowOrder order = RowOrder::blocks);
@@ -137,9 +131,10 @@ class ScanCodec {
   bool has_signs() const { return layout_.sign_words() > 0; }
   /// Whether rows lie as a staged search reads them.
   bool has_sketch() const { return layout_.sketch_words() > 0; }
-  /// Whether rows are about centroids; the codec they are of must then live as long as this.
-  bool has_centroids() const { return centroids_.count > 0; }
-  const CodecCentroids& centroids() const { return centroids_; }
+  /// Whether rows are about centroids, which are the codec's: it must then live as long as this.
+  bool has_centroids() const { return centroids_ != nullptr; }
+  const Centroids* centroids() const { return centroids_; }
+  int centroid_count() const { return has_centroids() ? centroids_->count() : 0; }
   /// Coordinates that have bits, those before all others.
   int coded_dims() const { return coded_dims_; }
   /// Whether segments differ in variance.
@@ -178,7 +173,7 @@ class ScanCodec {
   FactorFormat factor_format_;
   int padded_dim_;
   int coded_dims_;
-  CodecCentroids centroids_;
+  const Centroids* centroids_;
   std::vector<Int8Stage> stages_;
   std::vector<float> scales_;
   BoundConstants bounds_;

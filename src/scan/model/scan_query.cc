@@ -383,13 +383,13 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
 
 void set_centroid_bases(const ScanCodec& codec, const float* similarities, float query_norm2,
                         ScanQuery* scan) {
-  const auto& [count, owner] = codec.centroids();
+  const int count = codec.centroid_count();
   const bool l2 = codec.metric() == Metric::l2;
   scan->weighs_by_base = !l2;
   scan->largest_base = 0;
   scan->centroid_bases.resize(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    const auto norm2 = static_cast<float>(owner->centroids()->norm2(i));
+    const auto norm2 = static_cast<float>(codec.centroids()->norm2(i));
     const float base = l2 ? similarities[i] : (similarities[i] + query_norm2 + norm2) / 2;
     scan->centroid_bases[static_cast<size_t>(i)] = base;
     scan->largest_base = std::max(scan->largest_base, std::fabs(base));

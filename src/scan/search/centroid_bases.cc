@@ -8,7 +8,7 @@ namespace polarquant {
 
 void set_centroid_bases(const Codec& codec, const ScanCodec& scan_codec, int64_t n, const float* x,
                         const PreparedQuery* prepared, ScanQuery* queries) {
-  const int64_t centroids = scan_codec.centroids().count;
+  const int64_t centroids = scan_codec.centroid_count();
   if (centroids == 0) return;
   AlignedVector<float> similarities(static_cast<size_t>(n * centroids));
   codec.centroid_similarities(n, x, similarities.data());

@@ -140,7 +140,7 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
 }
 
 void CentroidSearch::similarities(int64_t nq, const float* queries, float* out) const {
-  thread_local Chunk chunk;
+  Chunk chunk;
   for (int64_t first = 0; first < nq; first += kChunkQueries) {
     const int64_t count = std::min(kChunkQueries, nq - first);
     prepare(count, queries + first * codec_.dim(), &chunk);

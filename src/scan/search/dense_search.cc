@@ -126,10 +126,8 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
-  if (codec_.has_centroids()) {
-    load_centroid_terms(codec_, tile.sketch[block], tile.capacity[block], &centroid_terms_);
-    std::copy_n(terms_.constant, kChunkRows, centroid_terms_.constant);
-  }
+  if (codec_.has_centroids())
+    load_centroids(codec_, tile.sketch[block], tile.capacity[block], terms_.centroid);
   // Places after the last row have no payload to decode.
   const int count = std::bit_width(tile.allowed[block]);
   RowPlace at[kChunkRows];
@@ -171,9 +169,8 @@ void DenseSearch::set_squared_norms(int stride, int count) {
 
 ScanTerms DenseSearch::terms_of(int row) const {
   const float norm = codec_.metric() == Metric::l2 ? terms_.bias[row] : terms_.scale[row];
-  const float squared_norm = codec_.has_centroids()
-                                 ? static_cast<float>(centroid_terms_.centroid[row])
-                                 : terms_.squared_norm[row];
+  const float squared_norm =
+      codec_.has_centroids() ? static_cast<float>(terms_.centroid[row]) : terms_.squared_norm[row];
   return {terms_.scale[row], terms_.constant[row], norm, squared_norm};
 }
 
@@ -230,8 +227,8 @@ int DenseSearch::find_matches(const TilesTogether& together) {
     multiply(stage, stages[stage].padded_dim());
   if (codec_.has_centroids())
     return find_centroid_matches(dots_[0].data(), count, constants,
-                                 query_tiles.bases(first_query_tile), thresholds, centroid_terms_,
-                                 matches_.data());
+                                 query_tiles.bases(first_query_tile), thresholds,
+                                 {terms_.scale, terms_.constant, terms_.centroid}, matches_.data());
   return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
-#include "src/scan/kernels/bounds/load_terms.h"
 #include "src/scan/kernels/centroids/centroid_matches.h"
 #include "src/scan/kernels/dense/bound_matches.h"
 #include "src/scan/kernels/dense/dense_matches.h"
@@ -39,7 +38,7 @@ class QueryTiles {
     return constants_.data() + query_tile;
   }
   /// For codes about centroids, from a tile on.
-  size_t tile_bases() const { return static_cast<size_t>(codec_.centroids().count) * kTileQueries; }
+  size_t tile_bases() const { return static_cast<size_t>(codec_.centroid_count()) * kTileQueries; }
   CentroidBases bases(int64_t query_tile) const {
     return {bases_.data() + static_cast<size_t>(query_tile) * tile_bases(), tile_bases(),
             queries_[0].weighs_by_base};
@@ -106,6 +105,7 @@ class DenseSearch {
     alignas(64) float constant[kChunkRows];
     alignas(64) float bias[kChunkRows];
     alignas(64) float squared_norm[kChunkRows] = {};
+    alignas(64) int32_t centroid[kChunkRows] = {};
   };
 
   const ScanCodec& codec_;
@@ -116,7 +116,6 @@ class DenseSearch {
   std::vector<AlignedVector<int8_t>> values_;  // by stage, or one step: (kChunkRows, padded_dim)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
-  CentroidTerms centroid_terms_;
   ChunkTerms chunk_terms_;
   BoundRows bound_rows_;    // where the first stage leaves rows out
   MatchRows match_rows_{};  // where few rows get scores

@@ -146,7 +146,7 @@ ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounde
 
 int64_t group_of(const ScanCodec& codec, const ScanRequest& request) {
   // A query's numbers for the centroids are kept twice: in the order of tiles, too.
-  const int64_t query_bytes = codec.padded_dim() * 7 + 512 + codec.centroids().count * 8;
+  const int64_t query_bytes = codec.padded_dim() * 7 + 512 + codec.centroid_count() * 8;
   const int64_t blocks = div_up(request.rows, kBlockRows);
   const int64_t heap_entries =
       std::max<int64_t>(1, std::min(ScanCodec::rescored_rows(request.k), blocks * kBlockRows));

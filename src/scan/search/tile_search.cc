@@ -266,17 +266,16 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
     alignas(64) float scales[kBlockRows];
     alignas(64) float constants[kBlockRows];
     alignas(64) float biases[kBlockRows];
-    CentroidTerms centroid_terms;
+    int32_t centroids[kBlockRows];
     load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scales, constants, biases);
     if (codec_.has_centroids())
-      load_centroid_terms(codec_, tile.sketch[block], tile.capacity[block], &centroid_terms);
+      load_centroids(codec_, tile.sketch[block], tile.capacity[block], centroids);
     int count = 0;
     for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
       const int row = std::countr_zero(rows);
       ScanTerms& terms = piece_->terms[static_cast<size_t>(count)];
       terms = {scales[row], constants[row]};
-      if (codec_.has_centroids())
-        terms.squared_norm = static_cast<float>(centroid_terms.centroid[row]);
+      if (codec_.has_centroids()) terms.squared_norm = static_cast<float>(centroids[row]);
       piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)

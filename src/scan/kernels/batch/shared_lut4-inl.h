@@ -68,8 +68,8 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
         reinterpret_cast<const uint64_t*>(sketch), layout.sketch_words(), capacity);
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(codec.factor_format().form, l2, sketch + layout.factors_offset(capacity),
-                  capacity, scales, biases);
+    widen_factors(codec.factor_format(), sketch + layout.factors_offset(capacity), capacity, scales,
+                  biases);
     sketches->allowed[i] = tile.allowed[first_block + i];
     sketches->without_threshold[i] = 0;
     for (int row = 0; row < kBlockRows; ++row) {

@@ -114,7 +114,6 @@ HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
 HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                       SharedSketches* sketches) {
   const BlockLayout& layout = codec.layout();
-  const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
   const int sketch_words = layout.sketch_words();
   const __m512i first_shifts = _mm512_set1_epi64(0x2A241E18120C0600);  // 0, 6, … 42
@@ -140,7 +139,8 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
     }
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(form, l2, sketch + layout.factors_offset(capacity), capacity, scales, biases);
+    widen_factors(codec.factor_format(), sketch + layout.factors_offset(capacity), capacity, scales,
+                  biases);
     sketches->allowed[i] = tile.allowed[first_block + i];
     sketches->without_threshold[i] = 0;
     for (int first = 0; first < kBlockRows; first += 16) {

@@ -31,27 +31,29 @@ constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
 /// Of factors of 8 bits: a row's scale and bias are the low and the high byte of 16 bits. Moved to
 /// the upper half of 32 bits, where a number of a centroid is below them, they are shifted as
 /// above.
-constexpr int kFloat8Bits = 0xFF << 19;
-constexpr auto kSignedFloat8Bits = static_cast<int>(0x87F00000);
+constexpr uint32_t kFloat8Bits = 0xFFU << 19;
+constexpr uint32_t kSignedFloat8Magnitude = 0x7FU << 20;
+constexpr uint32_t kSignedFloat8Sign = 1U << 31;
 
-HWY_ATTR HWY_INLINE void widen_float8(bool has_sign, bool has_centroid, const uint8_t* stored,
+HWY_ATTR HWY_INLINE void widen_float8(const FactorFormat& format, const uint8_t* stored,
                                       int capacity, float* scales, float* biases) {
   const hn::CappedTag<uint32_t, kGroupRows> d;
   const hn::Rebind<uint16_t, decltype(d)> d16;
   const hn::RebindToFloat<decltype(d)> df;
   const auto unit = hn::Set(df, kFloat8Unit);
-  const auto bits = hn::Set(d, static_cast<uint32_t>(kFloat8Bits));
-  const auto signed_bits = hn::Set(d, static_cast<uint32_t>(kSignedFloat8Bits));
+  const auto bits = hn::Set(d, kFloat8Bits);
+  const auto magnitude_bits = hn::Set(d, kSignedFloat8Magnitude);
+  const auto sign_bit = hn::Set(d, kSignedFloat8Sign);
   for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
     const auto both =
-        has_centroid ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
-                     : hn::ShiftLeft<16>(hn::PromoteTo(
-                           d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
+        format.has_centroid
+            ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
+            : hn::ShiftLeft<16>(hn::PromoteTo(
+                  d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
     const auto scale = hn::And(hn::ShiftLeft<3>(both), bits);
-    const auto magnitude = hn::ShiftRight<4>(both);
-    const auto bias =
-        has_sign ? hn::And(hn::Or(magnitude, hn::And(both, hn::Set(d, 0x80000000U))), signed_bits)
-                 : hn::And(hn::ShiftRight<5>(both), bits);
+    const auto bias = format.signed_bias ? hn::Or(hn::And(hn::ShiftRight<4>(both), magnitude_bits),
+                                                  hn::And(both, sign_bit))
+                                         : hn::And(hn::ShiftRight<5>(both), bits);
     hn::Store(hn::Mul(hn::BitCast(df, scale), unit), df, scales + row);
     hn::Store(hn::Mul(hn::BitCast(df, bias), unit), df, biases + row);
   }
@@ -150,12 +152,15 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int capacity, float* 
 
 /// The scales and biases of `capacity` rows, a multiple of 8, units left out; all aligned to 32
 /// bytes.
-HWY_ATTR inline void widen_factors(FactorForm form, bool l2, const uint8_t* stored, int capacity,
+HWY_ATTR inline void widen_factors(const FactorFormat& format, const uint8_t* stored, int capacity,
                                    float* scales, float* biases) {
-  switch (form) {
+  switch (format.form) {
+    case FactorForm::float8:
+      return widen_float8(format, stored, capacity, scales, biases);
     case FactorForm::wide16:
-      if (l2) return widen_rows<FactorForm::wide16, true>(stored, capacity, scales, biases);
-      return widen_rows<FactorForm::wide16, false>(stored, capacity, scales, biases);
+      if (format.signed_bias)
+        return widen_rows<FactorForm::wide16, false>(stored, capacity, scales, biases);
+      return widen_rows<FactorForm::wide16, true>(stored, capacity, scales, biases);
     case FactorForm::float16:
       return widen_rows<FactorForm::float16, false>(stored, capacity, scales, biases);
     default:

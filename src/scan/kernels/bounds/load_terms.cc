@@ -25,12 +25,7 @@ HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int capac
     for (float* terms : {scale, bias}) std::fill(terms + capacity, terms + kBlockRows, 0.0F);
   }
   const bool l2 = codec.metric() == Metric::l2;
-  const uint8_t* stored = block + layout.factors_offset(capacity);
-  if (format.form == FactorForm::float8) {
-    widen_float8(format.signed_bias, format.has_centroid, stored, capacity, scale, bias);
-  } else {
-    widen_factors(format.form, l2, stored, capacity, scale, bias);
-  }
+  widen_factors(format, block + layout.factors_offset(capacity), capacity, scale, bias);
   const hn::CappedTag<float, 16> d;
   const auto scale_unit = hn::Set(d, format.scale_unit);
   const auto bias_unit = hn::Set(d, format.bias_unit);
@@ -53,16 +48,13 @@ namespace polarquant {
 
 HWY_EXPORT(load_block);
 
-void load_centroid_terms(const ScanCodec& codec, const uint8_t* block, int capacity,
-                         CentroidTerms* terms) {
-  alignas(64) float bias[kBlockRows];
-  load_block_terms(codec, block, capacity, terms->scale, terms->constant, bias);
+void load_centroids(const ScanCodec& codec, const uint8_t* block, int capacity, int32_t* centroid) {
   const BlockLayout& layout = codec.layout();
   const uint8_t* stored = block + layout.factors_offset(capacity);
-  const int last = codec.centroids().count - 1;
-  std::fill(terms->centroid + capacity, terms->centroid + kBlockRows, 0);
+  const int last = codec.centroid_count() - 1;
+  std::fill(centroid + capacity, centroid + kBlockRows, 0);
   for (int row = 0; row < capacity; ++row, stored += layout.factor_bytes())
-    terms->centroid[row] = std::min(stored[0] | stored[1] << 8, last);
+    centroid[row] = std::min(stored[0] | stored[1] << 8, last);
 }
 
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,

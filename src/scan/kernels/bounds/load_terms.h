@@ -14,14 +14,9 @@ namespace polarquant {
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias);
 
-/// The terms of a block of rows about centroids. What is no centroid's number, which any bytes can
-/// say, is that of the last one.
-struct CentroidTerms {
-  alignas(64) float scale[kBlockRows];
-  alignas(64) float constant[kBlockRows];
-  alignas(64) int32_t centroid[kBlockRows];
-};
-void load_centroid_terms(const ScanCodec& codec, const uint8_t* block, int capacity,
-                         CentroidTerms* terms);
+/// The numbers of the rows' centroids, (kBlockRows), for codes that have them. What is no
+/// centroid's number, which any bytes can say, is that of the last one; those after `capacity` are
+/// 0.
+void load_centroids(const ScanCodec& codec, const uint8_t* block, int capacity, int32_t* centroid);
 
 }  // namespace polarquant

@@ -20,9 +20,17 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Terms of a block's rows.
+struct CentroidBlock {
+  alignas(64) float scale[kBlockRows];
+  alignas(64) float constant[kBlockRows];
+  alignas(64) float bias[kBlockRows];
+  alignas(64) int32_t centroid[kBlockRows];
+};
+
 /// Writes the bounds of a block's rows; bit r of what is returned: row r reaches the threshold. The
 /// operations of centroid_bound in their order.
-HWY_ATTR uint64_t bound_centroid_block(const ScanQuery& query, const CentroidTerms& terms,
+HWY_ATTR uint64_t bound_centroid_block(const ScanQuery& query, const CentroidBlock& terms,
                                        float threshold, float* bounds) {
   const hn::CappedTag<float, 16> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -48,10 +56,13 @@ HWY_ATTR uint64_t bound_centroid_block(const ScanQuery& query, const CentroidTer
 
 HWY_ATTR void candidates_of_blocks(const ScanCodec& codec, const ScanTile& tile, int first_block,
                                    int end_block, CandidateSearch* searches, int count) {
-  CentroidTerms terms;
+  CentroidBlock terms;
   alignas(64) float bounds[kBlockRows];
   for (int block = first_block; block < end_block; ++block) {
-    load_centroid_terms(codec, tile.sketch[block], tile.capacity[block], &terms);
+    const uint8_t* sketch = tile.sketch[block];
+    const int capacity = tile.capacity[block];
+    load_block_terms(codec, sketch, capacity, terms.scale, terms.constant, terms.bias);
+    load_centroids(codec, sketch, capacity, terms.centroid);
     for (int i = 0; i < count; ++i) {
       const CandidateSearch& search = searches[i];
       const float threshold =

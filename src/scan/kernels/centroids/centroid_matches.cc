@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// later.
 HWY_ATTR int centroid_matches_of_tile(const int32_t* dots, const QueryTileConstants& constants,
                                       const float* bases, bool weighs_by_base,
-                                      const float* thresholds, const CentroidTerms& terms,
+                                      const float* thresholds, const CentroidRows& rows,
                                       int32_t first_query, DenseMatch* matches) {
   const hn::CappedTag<float, kTileQueries> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -31,13 +31,13 @@ HWY_ATTR int centroid_matches_of_tile(const int32_t* dots, const QueryTileConsta
     const auto threshold = hn::Load(d, thresholds + slot);
     for (int row = 0; row < kChunkRows; ++row) {
       const auto base =
-          hn::Load(d, bases + static_cast<size_t>(terms.centroid[row]) * kTileQueries + slot);
+          hn::Load(d, bases + static_cast<size_t>(rows.centroid[row]) * kTileQueries + slot);
       const auto weight = weighs_by_base ? base : one;
       const auto dot =
           hn::ConvertTo(d, hn::Load(di, dots + static_cast<size_t>(row) * kTileQueries + slot));
-      const auto offset = hn::Add(base, hn::Mul(weight, hn::Set(d, terms.constant[row])));
+      const auto offset = hn::Add(base, hn::Mul(weight, hn::Set(d, rows.constant[row])));
       const auto score =
-          hn::Add(offset, hn::Mul(hn::Set(d, terms.scale[row]), hn::Mul(dot_scale, dot)));
+          hn::Add(offset, hn::Mul(hn::Set(d, rows.scale[row]), hn::Mul(dot_scale, dot)));
       alignas(8) uint8_t mask_bits[8] = {};
       hn::StoreMaskBits(d, hn::Ge(score, threshold), mask_bits);
       uint64_t bits;
@@ -53,7 +53,7 @@ HWY_ATTR int centroid_matches_of_tile(const int32_t* dots, const QueryTileConsta
 
 HWY_ATTR int matches_of_query_tiles(const int32_t* dots, int query_tiles,
                                     const QueryTileConstants* constants, const CentroidBases& bases,
-                                    const float* thresholds, const CentroidTerms& terms,
+                                    const float* thresholds, const CentroidRows& rows,
                                     DenseMatch* matches) {
   int count = 0;
   for (int query_tile = 0; query_tile < query_tiles; ++query_tile) {
@@ -61,7 +61,7 @@ HWY_ATTR int matches_of_query_tiles(const int32_t* dots, int query_tiles,
     count += centroid_matches_of_tile(
         dots + first * kChunkRows, constants[query_tile],
         bases.bases + static_cast<size_t>(query_tile) * bases.per_tile, bases.weighs_by_base,
-        thresholds + first, terms, first, matches + count);
+        thresholds + first, rows, first, matches + count);
   }
   return count;
 }
@@ -77,9 +77,9 @@ HWY_EXPORT(matches_of_query_tiles);
 
 int find_centroid_matches(const int32_t* dots, int query_tiles, const QueryTileConstants* constants,
                           const CentroidBases& bases, const float* thresholds,
-                          const CentroidTerms& terms, DenseMatch* matches) {
+                          const CentroidRows& rows, DenseMatch* matches) {
   return HWY_DYNAMIC_DISPATCH(matches_of_query_tiles)(dots, query_tiles, constants, bases,
-                                                      thresholds, terms, matches);
+                                                      thresholds, rows, matches);
 }
 
 }  // namespace polarquant

@@ -54,9 +54,10 @@ struct BlockFactors {
   alignas(64) float norm[kBlockRows + kGroupRows];
   alignas(64) float constant[kBlockRows + kGroupRows];  // without the linear bound's weight
 
-  HWY_ATTR void load(const SignBlock& block, FactorForm form, bool l2) {
-    widen_factors(form, l2, block.factors, block.capacity, norm, constant);
-    if (!l2) return;
+  HWY_ATTR void load(const SignBlock& block, const FactorFormat& format) {
+    widen_factors(format, block.factors, block.capacity, norm, constant);
+    // Only lengths have no sign.
+    if (format.signed_bias) return;
     for (int row = 0; row < block.capacity; ++row) {
       norm[row] = constant[row];
       constant[row] *= constant[row];

@@ -57,8 +57,6 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
     count = kMostTables;
   }
   const BlockLayout& layout = codec.layout();
-  const FactorForm form = codec.factor_format().form;
-  const bool l2 = codec.metric() == Metric::l2;
   SignTables tables[kMostTables];
   for (int i = 0; i < count; ++i) tables[i].make(*searches[i].query);
   BlockFactors factors[kLut4Blocks];
@@ -68,7 +66,7 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
                                false};
     for (int i = first; i < blocks.end; ++i) {
       const SignBlock block = blocks.block(i);
-      factors[i - first].load(block, form, l2);
+      factors[i - first].load(block, codec.factor_format());
       lut4_groups[i - first].load(block.words, layout.sketch_words(), block.capacity);
     }
     // In the cache when the queries are done with these.

@@ -30,7 +30,7 @@ void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
   BlockFactors factors;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    factors.load(block, kForm, kL2);
+    factors.load(block, {kForm, !kL2});
     for (int row = 0; row < block.capacity; ++row) {
       if ((block.allowed >> row & 1) == 0) continue;
       const uint64_t* words =
@@ -66,7 +66,7 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
   const bool skips = blocks.tile.is_filtered;  // groups that a filter keeps no row of: not read
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    factors.load(block, kForm, kL2);
+    factors.load(block, {kForm, !kL2});
     const auto words_of = [&](int row) {
       return block.words + static_cast<size_t>(row / kGroupRows) * kWords * kGroupRows +
              row % kGroupRows;
