@@ -27,21 +27,26 @@ async function settle() {
   }
 }
 
-/** Bytes that the process grows by in so many rounds, after as many to warm up. */
-async function growth(round) {
-  for (let i = 0; i < ROUNDS; ++i) await round(i);
-  await settle();
-  const before = process.memoryUsage().rss;
-  for (let i = 0; i < ROUNDS; ++i) await round(i);
-  await settle();
-  return process.memoryUsage().rss - before;
-}
+const MOST = 2 << 20;
+const TRIES = 5;
 
-const MOST = 8 << 20;
-
+/**
+ * Runs rounds until the process grows by less than MOST bytes in ROUNDS of them. A leak of 512 bytes a round
+ * shows in every try; that V8 or malloc take a larger piece of memory, 8 to 10 MB, shows in one or two.
+ */
 async function check(round) {
-  const bytes = await growth(round);
-  assert.ok(bytes < MOST, `${bytes} bytes in ${ROUNDS} rounds`);
+  const grown = [];
+  for (let i = 0; i <= TRIES; ++i) {
+    const before = process.memoryUsage().rss;
+    for (let j = 0; j < ROUNDS; ++j) await round(j);
+    await settle();
+    const bytes = process.memoryUsage().rss - before;
+    // The first rounds warm up.
+    if (i === 0) continue;
+    if (bytes < MOST) return;
+    grown.push(bytes);
+  }
+  assert.fail(`${grown.join(', ')} bytes in ${ROUNDS} rounds each`);
 }
 
 test('indexes that are closed', () =>
@@ -85,15 +90,11 @@ test('codecs, queries, blocks, filters and errors', () =>
     if (i % 200 === 0) await settle();
   }));
 
-test('large results', async () => {
+test('large results', () => {
   const codec = new Codec('Polar4', DIM);
-  const rows = numbers(2, 2000 * DIM);
-  const codes = codec.encodeSync(rows);
-  const before = process.memoryUsage().rss;
-  for (let i = 0; i < 300; ++i) {
-    codec.decodeSync(codes);
-    if (i % 20 === 0) await settle();
-  }
-  await settle();
-  assert.ok(process.memoryUsage().rss - before < 4 * MOST);
+  const codes = codec.encodeSync(numbers(2, 2000 * DIM));
+  return check(async (i) => {
+    if (i % 20 === 0) codec.decodeSync(codes);
+    if (i % 400 === 0) await settle();
+  });
 });
