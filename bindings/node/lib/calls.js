@@ -55,13 +55,26 @@ function tracedError(error) {
   return error;
 }
 
+// Of each AbortSignal, the calls that it stops. One listener serves all: Node warns of more than ten.
+const controlsOfSignals = new WeakMap();
+
+function controlsOf(signal) {
+  let controls = controlsOfSignals.get(signal);
+  if (controls === undefined) {
+    controls = new Set();
+    controlsOfSignals.set(signal, controls);
+    signal.addEventListener('abort', () => controls.forEach((control) => native.cancel(control)), { once: true });
+  }
+  return controls;
+}
+
 async function callControlled(name, given, { progress, signal }, finish) {
   checkProgress(progress);
   checkSignal(signal);
   if (signal !== undefined && signal.aborted) throw signal.reason;
   const control = native.control(true, progress);
-  const abort = () => native.cancel(control);
-  if (signal !== undefined) signal.addEventListener('abort', abort, { once: true });
+  const controls = signal === undefined ? undefined : controlsOf(signal);
+  controls?.add(control);
   try {
     return finish(await native[name](control, ...given));
   } catch (error) {
@@ -70,7 +83,7 @@ async function callControlled(name, given, { progress, signal }, finish) {
     }
     throw tracedError(error);
   } finally {
-    if (signal !== undefined) signal.removeEventListener('abort', abort);
+    controls?.delete(control);
   }
 }
 

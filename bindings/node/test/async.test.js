@@ -128,6 +128,19 @@ test('an AbortSignal\'s reason is what the promise is rejected with', async () =
   assert.strictEqual((await index.search(row(3), 1, { signal })).ids[0], 3);
 });
 
+test('one AbortSignal stops many calls, and Node does not warn of listeners', async () => {
+  const warnings = [];
+  const warn = (warning) => warnings.push(warning.name);
+  process.on('warning', warn);
+  const controller = new AbortController();
+  const codecs = Array.from({ length: 20 }, long.make);
+  const calls = codecs.map((codec) => codec.train(long.x, { signal: controller.signal }));
+  setTimeout(() => controller.abort(), 50);
+  for (const { reason } of await Promise.allSettled(calls)) assert.strictEqual(reason?.name, 'AbortError');
+  process.off('warning', warn);
+  assert.deepStrictEqual(warnings, []);
+});
+
 test('a call that waits for a thread is stopped at once', async () => {
   const codecs = Array.from({ length: 8 }, long.make);
   const controllers = codecs.map(() => new AbortController());
