@@ -35,8 +35,7 @@ extern "C" polar_status polar_codec_load_state(const uint8_t* data, size_t bytes
     require_object("out", out);
     require_object("data", data);
     auto handle = std::make_unique<polar_codec>();
-    handle->codec = Codec::load_state(data, bytes);
-    handle->codec->use_kernels(fast_codec_kernels());
+    handle->codec = Codec::load_state(data, bytes, fast_codec_kernels());
     *out = handle.release();
   });
 }

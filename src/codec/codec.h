@@ -87,8 +87,10 @@ struct RowTerms {
 class Codec {
  public:
   Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options);
-  /// A codec from save_state's bytes; throws corrupt_data or newer_format. Trusts no byte.
-  static std::unique_ptr<Codec> load_state(const uint8_t* data, size_t bytes);
+  /// A codec from save_state's bytes, which uses these kernels, for what is computed here too;
+  /// throws corrupt_data or newer_format. Trusts no byte.
+  static std::unique_ptr<Codec> load_state(const uint8_t* data, size_t bytes,
+                                           const CodecKernels& kernels = {});
   std::vector<uint8_t> save_state() const;
   /// Puts faster functions in the place of plain ones; no byte changes.
   void use_kernels(const CodecKernels& kernels);

@@ -120,7 +120,8 @@ std::vector<uint8_t> Codec::save_state() const {
   return out.bytes();
 }
 
-std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
+std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes,
+                                         const CodecKernels& kernels) {
   constexpr const char* kWhat = "codec state";
   ByteReader header(data, bytes, kWhat);
   for (const char expected : kMagic) {
@@ -178,6 +179,7 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
   try {
     auto codec = std::make_unique<Codec>(parse_spec(spec_text), static_cast<int>(dim),
                                          static_cast<Metric>(metric), options);
+    codec->use_kernels(kernels);
     Learned learned;
     learned.centre = centre;
     learned.unit_exponent = unit_exponent;

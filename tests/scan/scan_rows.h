@@ -93,8 +93,7 @@ inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metri
     train_if_needed(codec.get(), spectrum);
     state = codec->save_state();
   }
-  codec = Codec::load_state(state.data(), state.size());
-  codec->use_kernels(fast_codec_kernels());
+  codec = Codec::load_state(state.data(), state.size(), fast_codec_kernels());
   return codec;
 }
 

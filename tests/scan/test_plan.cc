@@ -23,8 +23,8 @@ constexpr int64_t kMillion = 1'000'000;
 constexpr ScanMachine kScalar = {SharedKernels::none, false};
 constexpr ScanMachine kSse4 = {SharedKernels::narrow, false};
 constexpr ScanMachine kAvx2 = {SharedKernels::wide, false};
-constexpr ScanMachine kAvx512 = {SharedKernels::permuting, false};
-constexpr ScanMachine kAmx = {SharedKernels::permuting, true};
+constexpr ScanMachine kAvx512 = {SharedKernels::permuting, false, true};
+constexpr ScanMachine kAmx = {SharedKernels::permuting, true, true};
 
 struct CodecName {
   const char* spec;
@@ -37,6 +37,8 @@ constexpr CodecName kLevels = {"Polar8", 384};
 constexpr CodecName kSplit = {"Polar3-pca", 512, Spectrum::gentle};
 constexpr CodecName kWideSplit = {"Polar5-pca", 640, Spectrum::gentle};
 constexpr CodecName kNoSigns = {"Polar1", 384};
+constexpr CodecName kLongNoSigns = {"Polar1.5", 1500};
+constexpr CodecName kCentroids = {"PolarB16-km9", 384};
 constexpr CodecName kFewDims = {"Polar4", 63};
 constexpr CodecName kLeastDims = {"Polar4", 64};
 constexpr CodecName kWidest = {"Polar4", 512};
@@ -105,7 +107,17 @@ const KindRow kKinds[] = {
     {kOneStage, kScalar, 2, 10, kMillion, kEveryRow, 1, kDense},
     {kOneStage, kAvx512, 2, 100'000, kMillion, kEveryRow, 1, kExhaustive},
     {kNoSigns, kAmx, 1, 10, kMillion, 2.25F, 1, kExhaustive},
-    {kNoSigns, kAvx512, 2, 10, kMillion, 2.25F, 1, kDense},
+    {kNoSigns, kAvx2, 2, 10, kMillion, 2.25F, 1, kDense},
+    {kNoSigns, kAvx512, 6, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kNoSigns, kAvx512, 7, 10, kMillion, 2.25F, 1, kDense},
+    {kLongNoSigns, kAvx512, 1, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kLongNoSigns, kAvx512, 2, 10, kMillion, 2.25F, 1, kDense},
+    {kCentroids, kAvx2, 3, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kCentroids, kAvx2, 4, 10, kMillion, 2.25F, 1, kDense},
+    {kCentroids, kAvx512, 11, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kCentroids, kAmx, 12, 10, kMillion, 2.25F, 1, kDense},
+    {kCentroids, kAmx, 6, 10, kMillion, kEveryRow, 1, kExhaustive},
+    {kCentroids, kAmx, 7, 10, kMillion, kEveryRow, 1, kDense},
     {kFewDims, kAvx512, 1, 10, kMillion, 2.25F, 1, kExhaustive},
     {kFewDims, kAvx512, 2, 10, kMillion, 2.25F, 1, kDense},
     {kLeastDims, kAvx512, 1, 10, kMillion, 2.25F, 1, kStaged},
@@ -154,8 +166,8 @@ TEST_CASE("codec, machine and request decide how rows are scanned", "[scan][plan
             row.machine.has_amx, row.nq, row.k, row.rows, row.exactness, row.threads);
     const ScanPlan plan = plan_of(row);
     CHECK(static_cast<int>(plan.kind) == static_cast<int>(row.kind));
-    CHECK(plan.bounded ==
-          (row.codec.dim >= 64 && row.exactness != kEveryRow && row.codec.spec != kNoSigns.spec));
+    CHECK(plan.bounded == (row.codec.dim >= 64 && row.exactness != kEveryRow &&
+                           row.codec.spec != kNoSigns.spec && row.codec.spec != kLongNoSigns.spec));
   }
 }
 
@@ -217,7 +229,8 @@ TEST_CASE("blocks that are loaded together, and that seed a shared scan", "[scan
   };
   CHECK(plan(1, 10, kMillion, 2.25F, false).tile_blocks == kTileBlocks);
   CHECK(plan(1, 10, kMillion, 2.25F, true).tile_blocks == 16);
-  CHECK(plan(1, 10, kMillion, kEveryRow, false).tile_blocks == 16);
+  CHECK(plan(1, 10, kMillion, kEveryRow, false).tile_blocks == kTileBlocks);
+  CHECK(plan(1, 10, kMillion, kEveryRow, true).tile_blocks == 16);
   CHECK(plan(72, 10, kMillion, 2.25F, false).tile_blocks == 16);
   CHECK(plan(1, 10, kMillion, 2.25F, false).seed_blocks == 0);
   CHECK(plan(72, 10, kMillion, 2.25F, false).seed_blocks == 64);
@@ -438,5 +451,6 @@ TEST_CASE("a machine tells the kernels that it runs", "[scan][plan][kernels]") {
       CHECK(machine.shared == SharedKernels::narrow);
     if (target == "SCALAR") CHECK(machine.shared == SharedKernels::none);
     if (target != "AVX3_DL") CHECK_FALSE(machine.has_amx);
+    CHECK(machine.looks_up_bytes == (machine.shared == SharedKernels::permuting));
   });
 }

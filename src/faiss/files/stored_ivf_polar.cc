@@ -27,13 +27,13 @@ constexpr const char* kWhat = "index file: section IVFP";
 
 std::unique_ptr<Codec> read_codec(SectionReader& sections, const StoredHead& head) {
   const std::vector<uint8_t> state = sections.read_small(kCodec);
-  std::unique_ptr<Codec> codec = Codec::load_state(state.data(), state.size());
+  std::unique_ptr<Codec> codec =
+      Codec::load_state(state.data(), state.size(), fast_codec_kernels());
   require(codec->dim() == head.dim && codec->metric() == codec_metric(head.metric) &&
               (codec->is_trained() || !head.is_trained) && codec->layout().group_rows == 1 &&
               codec->spec().centroids == 0,
           StatusCode::corrupt_data,
           "{}: its dim, metric and training are not those of the codec's state", kWhat);
-  codec->use_kernels(fast_codec_kernels());
   return codec;
 }
 

@@ -79,7 +79,8 @@ struct IndexPolarStorage {
     options.single_rows = single_rows == 1;
 
     const std::vector<uint8_t> state = sections.read_small(kCodec);
-    std::unique_ptr<Codec> codec = Codec::load_state(state.data(), state.size());
+    std::unique_ptr<Codec> codec =
+        Codec::load_state(state.data(), state.size(), fast_codec_kernels());
     require(codec->dim() == head.dim && codec->metric() == codec_metric(head.metric) &&
                 codec->is_trained() == head.is_trained && codec->seed() == options.seed,
             StatusCode::corrupt_data,
@@ -88,7 +89,6 @@ struct IndexPolarStorage {
             StatusCode::corrupt_data, "{}: {} rows, trained {}, with ids {}", kWhat, head.ntotal,
             head.is_trained, has_ids);
     require_options(options, *codec);
-    codec->use_kernels(fast_codec_kernels());
 
     std::unique_ptr<IndexPolar> index(new IndexPolar(head.dim, head.metric));
     index->spec_ = print_spec(codec->spec());

@@ -164,7 +164,8 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   require(!code.stages.empty(), StatusCode::unsupported, "{}: its codes have no int8 values",
           print_spec(codec.spec()));
   const PlannedQuantizer* planned = codec.planned();
-  const int first = planned != nullptr && !has_centroids() ? first_stage_segments(*planned) : 0;
+  // The first of two stages is a bound beside that of signs: without these all rows are scored.
+  const int first = planned != nullptr && has_signs() ? first_stage_segments(*planned) : 0;
   const auto add_stage = [&](const CodeStage& stage, int begin, int end) {
     stages_.push_back(
         make_stage(stage, code.sign_plane_bytes, layout_.payload_sign_bytes(), begin, end));

@@ -319,7 +319,7 @@ RoundingSums rounding_sums(const float* x, int dim, const int8_t* values, float 
 /// The cosine between what a query and a row have in the coordinates with bits, for each of
 /// exactness: above it a row may be lost. The ten nearest of real embeddings have .24 in the
 /// median, .50 in one of a hundred.
-constexpr double kCentroidCosine = .25;
+constexpr double kCentroidCosine = .22;
 
 /// The radius: |⟨q,û⟩| is the cosine times the lengths of q where there are bits, and of û.
 float centroid_radius(const ScanCodec& codec, const PreparedQuery& query, float exactness) {

@@ -16,6 +16,7 @@
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/centroid_bases.h"
 #include "src/scan/search/dense_search.h"
+#include "src/scan/search/every_row_search.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
 #include "src/scan/search/shared_search.h"
@@ -57,6 +58,7 @@ class BlockSearch final : public QueryGroups {
     SpareMemory<ScanTile> tile;
     AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
+    std::unique_ptr<EveryRowSearch> every;
     std::unique_ptr<DenseSearch> dense;
     std::unique_ptr<SharedSearch> shared;
   };
@@ -124,9 +126,12 @@ class BlockSearch final : public QueryGroups {
     if (plan_.kind == ScanKind::shared && worker->shared == nullptr) {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
-    const bool by_tile = plan_.kind == ScanKind::staged || plan_.kind == ScanKind::exhaustive;
+    if (plan_.kind == ScanKind::exhaustive && worker->every == nullptr) {
+      worker->every =
+          std::make_unique<EveryRowSearch>(scan_codec_, plan_.bounded, plan_.by_windows);
+    }
     // Only the last group may have fewer queries than the first.
-    if (by_tile && worker->staged == nullptr)
+    if (plan_.kind == ScanKind::staged && worker->staged == nullptr)
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     return *worker;
   }
@@ -196,14 +201,15 @@ class BlockSearch final : public QueryGroups {
   }
 
   void scan_every_row(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
-    const ScanQuery* queries = queries_.data() + slice.first;
+    const int64_t capacity = plan_.tile_blocks;
+    const int64_t least = std::min(capacity, kSmallestRange);
+    const int64_t most = threads_ > 1 ? std::min(capacity, kMostTaken) : capacity;
+    worker->every->begin(queries_.data() + slice.first, slice.count);
     WorkStealingRanges::Range range;
-    while ((range = ranges->take(slice.limits.thread, plan_.tile_blocks, plan_.tile_blocks)).count >
-           0) {
+    while ((range = ranges->take(slice.limits.thread, least, most)).count > 0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
-      for (int64_t q = 0; q < slice.count; ++q)
-        worker->staged->score_all(*worker->tile, queries[q], &slice.best[q]);
+      worker->every->search_tile(*worker->tile, slice.best, slice.limits);
     }
   }
 

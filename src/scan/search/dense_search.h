@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
-#include "src/scan/kernels/centroids/centroid_matches.h"
 #include "src/scan/kernels/dense/bound_matches.h"
+#include "src/scan/kernels/dense/centroid_matches.h"
 #include "src/scan/kernels/dense/dense_matches.h"
 #include "src/scan/kernels/dense/first_stage_vectors.h"
 #include "src/scan/kernels/dense/one_step_vectors.h"

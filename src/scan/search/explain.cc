@@ -39,7 +39,7 @@ const char* text_of(ScanKind kind) {
     case ScanKind::exhaustive:
       break;
   }
-  return "exhaustive: every row is scored for every query";
+  return "exhaustive: every row is scored for every query, but those that its own bytes leave out";
 }
 
 /// The rows that one query is expected to read at each stage.
@@ -82,22 +82,42 @@ double candidate_bytes(const ScanCodec& scan, const Expected& expected) {
          static_cast<double>(expected.rescored) * static_cast<double>(scan.layout().row_bytes());
 }
 
-std::string stage_lines(const Codec& codec, const ScanCodec* scan, ScanKind kind, bool bounded,
-                        bool rounded, const Expected& expected) {
+/// Of an exhaustive or a dense scan.
+std::string every_row_lines(const ScanCodec& scan, const ScanPlan& plan, double row_bytes) {
+  const bool by_centroids =
+      plan.kind == ScanKind::exhaustive && plan.bounded && scan.has_centroids();
+  const double payload = static_cast<double>(scan.layout().payload_bytes());
+  std::string text;
+  int stage = 1;
+  const char* left = "every row";
+  if (by_centroids) {
+    text += format_text("stage {}: the bound by the centroid, {:.0f} bytes of every row\n", stage++,
+                        row_bytes - payload);
+    left = "those that it leaves";
+  }
+  if (plan.by_windows) {
+    text += format_text("stage {}: the bound by window tables, {:.0f} bytes of {}\n", stage++,
+                        by_centroids ? payload : row_bytes, left);
+    left = "those that it leaves";
+  }
+  return text + format_text("stage {}: scores by int8 values, from all {:.0f} bytes of {}\n", stage,
+                            row_bytes, left);
+}
+
+std::string stage_lines(const Codec& codec, const ScanCodec* scan, const ScanPlan& plan,
+                        const Expected& expected) {
+  const ScanKind kind = plan.kind;
   if (scan == nullptr) {
-    return format_text(
-        "stages: {}; the score in floats of {} rows\n",
-        rounded ? "products of rows and queries rounded to bytes" : "rows are decoded to floats",
-        rounded ? "those that may be among the best" : "all");
+    return format_text("stages: {}; the score in floats of {} rows\n",
+                       plan.rounded ? "products of rows and queries rounded to bytes"
+                                    : "rows are decoded to floats",
+                       plan.rounded ? "those that may be among the best" : "all");
   }
   const std::string last = format_text(
       "last stage: the score in floats of the {} best by int8 values, from their codes\n",
       expected.rescored);
-  if (kind == ScanKind::dense || kind == ScanKind::exhaustive || !bounded) {
-    return format_text("stage 1: scores by int8 values, from all {:.0f} bytes of every row\n",
-                       bytes_of_row(codec, scan)) +
-           last;
-  }
+  if (kind == ScanKind::dense || kind == ScanKind::exhaustive || !plan.bounded)
+    return every_row_lines(*scan, plan, bytes_of_row(codec, scan)) + last;
   std::string text = format_text("stage 1: the bound by the sketch, {:.0f} bytes of every row\n",
                                  sketch_bytes(*scan));
   if (kind == ScanKind::shared) {
@@ -151,8 +171,7 @@ std::string explain_scan(const Codec& codec, const ScanCodec* scan, const ScanMa
                      std::min(request.nq, plan.group_queries), plan.slices,
                      plan.slices == 1 ? "part" : "parts", request.threads,
                      request.threads == 1 ? "thread" : "threads") +
-         stage_lines(codec, scan, plan.kind, plan.bounded, plan.rounded, expected) +
-         bytes_line(bytes);
+         stage_lines(codec, scan, plan, expected) + bytes_line(bytes);
 }
 
 std::string explain_lists(const Codec& codec, const ScanCodec* scan, const ScanMachine& machine,
@@ -185,7 +204,8 @@ std::string explain_lists(const Codec& codec, const ScanCodec* scan, const ScanM
                          ? "each list is read once for all queries of a group that probe it"
                          : "each goes through its own lists",
                      request.threads, request.threads == 1 ? "thread" : "threads") +
-         stage_lines(codec, scan, kind, plan.bounded, false, expected) + bytes_line(bytes);
+         stage_lines(codec, scan, {.kind = kind, .bounded = plan.bounded}, expected) +
+         bytes_line(bytes);
 }
 
 }  // namespace polarquant

@@ -28,6 +28,7 @@ ListScan::ListScan(const InvertedFile& file, const ListPlan& plan, const SearchR
       scorer_(file) {
   if (file.scan_codec == nullptr) return;
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
+  every_ = std::make_unique<EveryRowSearch>(*file.scan_codec, plan_.bounded, false);
 }
 
 void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
@@ -101,7 +102,7 @@ bool ListScan::scores_all(int64_t list) const {
 void ListScan::score_all(const PreparedQuery& query, int64_t list, TopK* best) {
   ScanQuery& scan = (*list_queries_)[0];
   set_query(query, list, &scan);
-  for_each_tile(list, [&] { staged_->score_all(*tile_, scan, best); });
+  for_each_tile(list, [&] { every_->search_few(*tile_, scan, best); });
 }
 
 // How many of the first lists are searched together; 0: the first one is searched alone.
@@ -194,7 +195,7 @@ void ListScan::search_tile(ScanKind kind, int64_t count, const QueryTiles* query
     staged_->search(*tile_, scan_queries_.data(), count, best_.data(), limits);
   } else {
     for (size_t i = 0; i < static_cast<size_t>(count); ++i)
-      staged_->score_all(*tile_, scan_queries_[i], &best_[i]);
+      every_->search_few(*tile_, scan_queries_[i], &best_[i]);
   }
 }
 

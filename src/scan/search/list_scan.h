@@ -11,6 +11,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/dense_search.h"
+#include "src/scan/search/every_row_search.h"
 #include "src/scan/search/list_row_scorer.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/plan.h"
@@ -82,6 +83,7 @@ class ListScan {
   std::vector<BlockRows> spans_;
   SpareMemory<ScanTile> tile_;
   std::unique_ptr<TileSearch> staged_;
+  std::unique_ptr<EveryRowSearch> every_;
   std::unique_ptr<DenseSearch> dense_;
 };
 

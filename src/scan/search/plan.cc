@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/scan/kernels/bounds/rows_to_score.h"
 #include "src/scan/kernels/dense/first_stage_vectors.h"
 #include "src/scan/kernels/dense/one_step_vectors.h"
 #include "src/scan/kernels/dense/query_tile_dots.h"
@@ -54,6 +55,9 @@ constexpr int64_t kMinUnboundedDenseQueries = 2;
 /// Of codes about centroids: what bounds leave out is less than what decoding a row once for all
 /// queries saves.
 constexpr int64_t kMinDenseQueriesOfCentroids = 4;
+/// The same where window tables leave out most rows.
+constexpr int64_t kMinDenseQueriesByWindows = 7;
+constexpr int64_t kMinDenseQueriesOfCentroidsByWindows = 12;
 /// With more dimensions one step takes longer than the first stage, or than scores of both. Without
 /// AMX the first stage's products, of half as many dimensions, are faster where bounds leave rows
 /// out.
@@ -136,10 +140,22 @@ bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int6
          dense_dims(codec, dense_form(codec, machine, true)) <= kMaxDenseDims;
 }
 
+bool has_window_tables(const ScanCodec& codec, const ScanMachine& machine) {
+  return machine.looks_up_bytes && fits_window_tables(codec);
+}
+
+/// For searches that no bound by signs helps.
+int64_t min_dense_queries(const ScanCodec& codec, const ScanMachine& machine, bool bounded) {
+  const bool by_windows = has_window_tables(codec, machine);
+  if (bounded)
+    return by_windows ? kMinDenseQueriesOfCentroidsByWindows : kMinDenseQueriesOfCentroids;
+  return by_windows ? kMinDenseQueriesByWindows : kMinUnboundedDenseQueries;
+}
+
 ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounded, int64_t nq) {
-  if (codec.has_centroids() && bounded)
-    return nq >= kMinDenseQueriesOfCentroids ? ScanKind::dense : ScanKind::staged;
-  if (!bounded) return nq >= kMinUnboundedDenseQueries ? ScanKind::dense : ScanKind::exhaustive;
+  if (!bounded || codec.has_centroids())
+    return nq >= min_dense_queries(codec, machine, bounded) ? ScanKind::dense
+                                                            : ScanKind::exhaustive;
   if (dense_beats_bounds(codec, machine, nq)) return ScanKind::dense;
   return nq >= min_shared_queries(codec, machine) ? ScanKind::shared : ScanKind::staged;
 }
@@ -174,10 +190,12 @@ ScanPlan plan_values(const ScanCodec& codec, const ScanMachine& machine,
   plan.group_queries = group_of(codec, request);
   plan.kind = kind_of(codec, machine, plan.bounded, plan.group_queries);
   if (plan.kind == ScanKind::dense) plan.form = dense_form(codec, machine, plan.bounded);
+  plan.by_windows = plan.kind == ScanKind::exhaustive && has_window_tables(codec, machine);
   const int64_t blocks = div_up(request.rows, kBlockRows);
   plan.slices = slices_of(plan.kind, plan.group_queries, blocks, request.threads);
   plan.slice_queries = div_up(div_up(plan.group_queries, plan.slices), kTileQueries) * kTileQueries;
-  const bool is_small = plan.kind != ScanKind::staged || request.is_row_format;
+  const bool is_small =
+      plan.kind == ScanKind::dense || plan.kind == ScanKind::shared || request.is_row_format;
   plan.tile_blocks = is_small ? kSmallTileBlocks : kTileBlocks;
   if (plan.kind == ScanKind::shared && request.k > 0)
     plan.seed_blocks = std::min(request.is_row_format ? kSmallTileBlocks : kSeedBlocks, blocks);
@@ -203,7 +221,9 @@ ScanPlan plan_floats(const ScanRequest& request) {
 
 }  // namespace
 
-ScanMachine ScanMachine::here() { return {shared_kernels(), query_tile_dots_use_amx()}; }
+ScanMachine ScanMachine::here() {
+  return {shared_kernels(), query_tile_dots_use_amx(), machine_looks_up_bytes()};
+}
 
 ScanPlan plan_scan(const ScanCodec* codec, const ScanMachine& machine, const ScanRequest& request) {
   return codec != nullptr ? plan_values(*codec, machine, request) : plan_floats(request);

@@ -16,7 +16,7 @@ enum class ScanKind : uint8_t {
   staged,  // the sketches of all rows, then further stages of the few that bounds leave
   shared,  // the same by bounds, but sketches are laid out and rows decoded once for all queries
   dense,   // products of all rows with all queries
-  exhaustive,  // every row is scored, query by query
+  exhaustive,  // every row is scored, query by query, but those that its own bytes leave out
 };
 
 /// The products of a dense scan.
@@ -29,7 +29,8 @@ enum class DenseForm : uint8_t {
 /// The properties of a machine that a plan depends on.
 struct ScanMachine {
   SharedKernels shared = SharedKernels::none;
-  bool has_amx = false;  // for products of bytes
+  bool has_amx = false;         // for products of bytes
+  bool looks_up_bytes = false;  // of many rows at once, for window tables
 
   static ScanMachine here();
 };
@@ -55,6 +56,9 @@ struct ScanPlan {
   bool bounded = false;
   /// For a dense scan.
   DenseForm form = DenseForm::scores;
+  /// For an exhaustive scan by int8 values: whether window tables tell first which rows can be
+  /// among the best.
+  bool by_windows = false;
   /// For an exhaustive scan of codes without int8 values: whether products of rounded bytes tell
   /// first which rows can be among the best.
   bool rounded = false;

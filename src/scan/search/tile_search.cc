@@ -7,11 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "src/scan/kernels/bounds/load_terms.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
-#include "src/scan/kernels/centroids/centroid_candidates.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
-#include "src/scan/model/row_values.h"
 
 namespace polarquant {
 namespace {
@@ -90,16 +87,6 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
   }
 }
 
-// The piece's first `count` candidates become its rows: of those about centroids no further bound
-// is known.
-void TileSearch::take_all(const ScanTile& tile, int count) {
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<size_t>(i);
-    piece_->rows[at] = row_of(piece_->candidates[at]);
-    piece_->terms[at] = load_terms(codec_, place_of(tile, piece_->rows[at]));
-  }
-}
-
 // Searches the rows of the list whose bound is at least `bound`, and returns how many others are
 // left in it.
 int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, CandidateList list,
@@ -115,11 +102,6 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Ca
       reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
     const KeptRows out = {piece_->rows, piece_->sums, piece_->terms, piece_->dots[0]};
-    if (codec_.has_centroids()) {
-      take_all(tile, reached);
-      score_piece(tile, query, 0, reached, best);
-      continue;
-    }
     const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
     const int kept = keep(codec_, tile, query, threshold, piece_->candidates, reached, out);
     score_piece(tile, query, 0, kept, best);
@@ -174,8 +156,7 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       searches_[i].threshold = -best[i].worst_key();
     }
     const int blocks = end - block;
-    const auto& find = codec_.has_centroids() ? find_centroid_candidates : find_sketch_candidates;
-    find(codec_, tile, block, end, searches_.data(), count_);
+    find_sketch_candidates(codec_, tile, block, end, searches_.data(), count_);
     block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
@@ -258,40 +239,6 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
     }
   }
   score_parts();
-}
-
-void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* best) {
-  const auto& stages = codec_.stages();
-  for (int block = 0; block < tile.blocks; ++block) {
-    alignas(64) float scales[kBlockRows];
-    alignas(64) float constants[kBlockRows];
-    alignas(64) float biases[kBlockRows];
-    int32_t centroids[kBlockRows];
-    load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scales, constants, biases);
-    if (codec_.has_centroids())
-      load_centroids(codec_, tile.sketch[block], tile.capacity[block], centroids);
-    int count = 0;
-    for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
-      const int row = std::countr_zero(rows);
-      ScanTerms& terms = piece_->terms[static_cast<size_t>(count)];
-      terms = {scales[row], constants[row]};
-      if (codec_.has_centroids()) terms.squared_norm = static_cast<float>(centroids[row]);
-      piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
-    }
-    for (size_t i = 0; i < stages.size(); ++i)
-      candidate_dots(tile, codec_, stages[i], query, piece_->rows, count, values_.data(),
-                     piece_->dots[i]);
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<size_t>(i);
-      const ScanTerms& terms = piece_->terms[at];
-      const ScoreConstants by = query.score_of(terms);
-      float score = stages.size() == 2
-                        ? similarity(by, terms, piece_->dots[0][at], piece_->dots[1][at])
-                        : similarity(by, terms, piece_->dots[0][at]);
-      score = with_error_bound(query, terms, score);
-      if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, piece_->rows[at])});
-    }
-  }
 }
 
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,

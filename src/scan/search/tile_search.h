@@ -28,8 +28,7 @@ class TileSearch {
   /// Queries whose candidates are found together: a block's signs are then read once for all.
   static constexpr int kMaxQueriesTogether = 8;
 
-  /// For codes with signs, except score_all. Memory is taken for `queries` ≥ 1 or
-  /// kMaxQueriesTogether.
+  /// For codes with signs. Memory is taken for `queries` ≥ 1 or kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
@@ -50,9 +49,6 @@ class TileSearch {
   /// one list arrives while others are computed. Best where *best has k rows already.
   void search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best);
 
-  /// Scores every row of the tile, by which they are ordered. For any code.
-  void score_all(const ScanTile& tile, const ScanQuery& query, TopK* best);
-
  private:
   /// Rows that go through the later stages together: between two pieces the threshold rises.
   static constexpr int kPieceRows = 256;
@@ -71,7 +67,6 @@ class TileSearch {
   int search_reaching(const ScanTile& tile, const ScanQuery& query, CandidateList list, float bound,
                       TopK* best);
   int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
-  void take_all(const ScanTile& tile, int count);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
 
   /// Memory of a CandidateList, or of some short ones.

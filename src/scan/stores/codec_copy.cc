@@ -9,9 +9,7 @@ namespace polarquant {
 
 std::unique_ptr<Codec> copy_of(const Codec& codec) {
   const std::vector<uint8_t> state = codec.save_state();
-  std::unique_ptr<Codec> copy = Codec::load_state(state.data(), state.size());
-  copy->use_kernels(fast_codec_kernels());
-  return copy;
+  return Codec::load_state(state.data(), state.size(), fast_codec_kernels());
 }
 
 }  // namespace polarquant

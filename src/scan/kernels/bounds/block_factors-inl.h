@@ -35,16 +35,18 @@ constexpr uint32_t kFloat8Bits = 0xFFU << 19;
 constexpr uint32_t kSignedFloat8Magnitude = 0x7FU << 20;
 constexpr uint32_t kSignedFloat8Sign = 1U << 31;
 
-HWY_ATTR HWY_INLINE void widen_float8(const FactorFormat& format, const uint8_t* stored,
-                                      int capacity, float* scales, float* biases) {
-  const hn::CappedTag<uint32_t, kGroupRows> d;
-  const hn::Rebind<uint16_t, decltype(d)> d16;
-  const hn::RebindToFloat<decltype(d)> df;
+/// From `row` on, as many rows at a time as `d` has lanes; returns the first that is left.
+template <class D>
+HWY_ATTR HWY_INLINE int widen_float8(D d, const FactorFormat& format, const uint8_t* stored,
+                                     int row, int capacity, float* scales, float* biases) {
+  const hn::Rebind<uint16_t, D> d16;
+  const hn::RebindToFloat<D> df;
   const auto unit = hn::Set(df, kFloat8Unit);
   const auto bits = hn::Set(d, kFloat8Bits);
   const auto magnitude_bits = hn::Set(d, kSignedFloat8Magnitude);
   const auto sign_bit = hn::Set(d, kSignedFloat8Sign);
-  for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  for (; row + lanes <= capacity; row += lanes) {
     const auto both =
         format.has_centroid
             ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
@@ -57,6 +59,15 @@ HWY_ATTR HWY_INLINE void widen_float8(const FactorFormat& format, const uint8_t*
     hn::Store(hn::Mul(hn::BitCast(df, scale), unit), df, scales + row);
     hn::Store(hn::Mul(hn::BitCast(df, bias), unit), df, biases + row);
   }
+  return row;
+}
+/// Whole registers, since narrower stores are waited for by those who load these.
+HWY_ATTR HWY_INLINE void widen_float8(const FactorFormat& format, const uint8_t* stored,
+                                      int capacity, float* scales, float* biases) {
+  const int row = widen_float8(hn::CappedTag<uint32_t, 2 * kGroupRows>(), format, stored, 0,
+                               capacity, scales, biases);
+  widen_float8(hn::CappedTag<uint32_t, kGroupRows>(), format, stored, row, capacity, scales,
+               biases);
 }
 
 #if POLAR_SIMD_AVX2
@@ -150,7 +161,7 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int capacity, float* 
 
 #endif
 
-/// The scales and biases of `capacity` rows, a multiple of 8, units left out; all aligned to 32
+/// The scales and biases of `capacity` rows, a multiple of 8, units left out; all aligned to 64
 /// bytes.
 HWY_ATTR inline void widen_factors(const FactorFormat& format, const uint8_t* stored, int capacity,
                                    float* scales, float* biases) {

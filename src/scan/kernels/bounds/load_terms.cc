@@ -2,6 +2,7 @@
 #include "src/scan/kernels/bounds/load_terms.h"
 
 #include <algorithm>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/bounds/load_terms.cc"
@@ -17,15 +18,14 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
-                         float* constant, float* bias) {
-  const BlockLayout& layout = codec.layout();
+HWY_ATTR void load_terms_of_rows(const ScanCodec& codec, const uint8_t* factors, int capacity,
+                                 float* scale, float* constant, float* bias) {
   const FactorFormat& format = codec.factor_format();
   if (capacity < kBlockRows) {
     for (float* terms : {scale, bias}) std::fill(terms + capacity, terms + kBlockRows, 0.0F);
   }
   const bool l2 = codec.metric() == Metric::l2;
-  widen_factors(format, block + layout.factors_offset(capacity), capacity, scale, bias);
+  widen_factors(format, factors, capacity, scale, bias);
   const hn::CappedTag<float, 16> d;
   const auto scale_unit = hn::Set(d, format.scale_unit);
   const auto bias_unit = hn::Set(d, format.bias_unit);
@@ -39,6 +39,20 @@ HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int capac
   }
 }
 
+/// Codes about centroids have 4 bytes of factors, of which the number is the lower half. Whole
+/// registers are read, up to 8 rows beyond the last.
+HWY_ATTR void load_centroids_of_rows(const ScanCodec& codec, const uint8_t* factors, int capacity,
+                                     int32_t* centroid) {
+  const hn::CappedTag<int32_t, 2 * kGroupRows> d;
+  const auto last = hn::Set(d, codec.centroid_count() - 1);
+  const auto number_bits = hn::Set(d, 0xFFFF);
+  for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
+    const auto stored = hn::LoadU(d, reinterpret_cast<const int32_t*>(factors) + row);
+    hn::Store(hn::Min(hn::And(stored, number_bits), last), d, centroid + row);
+  }
+  std::fill(centroid + capacity, centroid + kBlockRows, 0);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant
 HWY_AFTER_NAMESPACE();
@@ -46,20 +60,42 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(load_block);
+HWY_EXPORT(load_terms_of_rows);
+HWY_EXPORT(load_centroids_of_rows);
 
-void load_centroids(const ScanCodec& codec, const uint8_t* block, int capacity, int32_t* centroid) {
-  const BlockLayout& layout = codec.layout();
-  const uint8_t* stored = block + layout.factors_offset(capacity);
-  const int last = codec.centroid_count() - 1;
-  std::fill(centroid + capacity, centroid + kBlockRows, 0);
-  for (int row = 0; row < capacity; ++row, stored += layout.factor_bytes())
-    centroid[row] = std::min(stored[0] | stored[1] << 8, last);
+void load_terms_of(const ScanCodec& codec, const uint8_t* factors, int capacity, float* scale,
+                   float* constant, float* bias) {
+  HWY_DYNAMIC_DISPATCH(load_terms_of_rows)(codec, factors, capacity, scale, constant, bias);
 }
 
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias) {
-  HWY_DYNAMIC_DISPATCH(load_block)(codec, block, capacity, scale, constant, bias);
+  load_terms_of(codec, block + codec.layout().factors_offset(capacity), capacity, scale, constant,
+                bias);
+}
+
+void load_centroids_of(const ScanCodec& codec, const uint8_t* factors, int capacity,
+                       int32_t* centroid) {
+  HWY_DYNAMIC_DISPATCH(load_centroids_of_rows)(codec, factors, capacity, centroid);
+}
+
+void gather_terms(const ScanCodec& codec, const ScanTile& tile, const uint32_t* rows, int count,
+                  GatheredTerms* terms) {
+  alignas(64) uint8_t factors[kBlockRows * 2 * sizeof(float) + sizeof(uint64_t)];
+  const BlockLayout& layout = codec.layout();
+  const size_t bytes = layout.factor_bytes();
+  uint8_t* stored = factors;
+  // As many bytes for every format: what is too much is overwritten.
+  for (int i = 0; i < count; ++i, stored += bytes)
+    std::memcpy(stored, layout.row_factors(place_of(tile, rows[i])), sizeof(uint64_t));
+  const int capacity = BlockLayout::capacity(count);
+  std::fill_n(stored, static_cast<size_t>(capacity - count) * bytes, uint8_t{0});
+  load_terms_of(codec, factors, capacity, terms->scale, terms->constant, terms->bias);
+  if (codec.has_centroids()) load_centroids_of(codec, factors, capacity, terms->centroid);
+}
+
+void load_centroids(const ScanCodec& codec, const uint8_t* block, int capacity, int32_t* centroid) {
+  load_centroids_of(codec, block + codec.layout().factors_offset(capacity), capacity, centroid);
 }
 
 }  // namespace polarquant

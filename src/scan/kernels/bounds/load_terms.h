@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_codec.h"
 
 namespace polarquant {
@@ -13,10 +14,32 @@ namespace polarquant {
 /// the scale or, for L2, the bias.
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias);
+/// The same for `capacity` rows, a multiple of 8, whose factors lie side by side.
+void load_terms_of(const ScanCodec& codec, const uint8_t* factors, int capacity, float* scale,
+                   float* constant, float* bias);
 
-/// The numbers of the rows' centroids, (kBlockRows), for codes that have them. What is no
-/// centroid's number, which any bytes can say, is that of the last one; those after `capacity` are
-/// 0.
+/// The numbers of the rows' centroids, (kBlockRows) on a 64-byte boundary, for codes that have
+/// them. What is no centroid's number, which any bytes can say, is that of the last one; those
+/// after `capacity` are 0.
 void load_centroids(const ScanCodec& codec, const uint8_t* block, int capacity, int32_t* centroid);
+/// The same for factors side by side.
+void load_centroids_of(const ScanCodec& codec, const uint8_t* factors, int capacity,
+                       int32_t* centroid);
+
+/// The terms of rows that lie anywhere in a tile; those after the last one are 0.
+struct GatheredTerms {
+  alignas(64) float scale[kBlockRows];
+  alignas(64) float constant[kBlockRows];
+  alignas(64) float bias[kBlockRows];
+  alignas(64) int32_t centroid[kBlockRows];  // where codes have them
+
+  ScanTerms row(int i, bool has_centroids) const {
+    return {scale[i], constant[i], scale[i],
+            has_centroids ? static_cast<float>(centroid[i]) : 0.0F};
+  }
+};
+/// `count`: 1 to kBlockRows.
+void gather_terms(const ScanCodec& codec, const ScanTile& tile, const uint32_t* rows, int count,
+                  GatheredTerms* terms);
 
 }  // namespace polarquant

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/kernels/centroids/centroid_matches.h"
+#include "src/scan/kernels/dense/centroid_matches.h"
 
 #include <bit>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/scan/kernels/centroids/centroid_matches.cc"
+#define HWY_TARGET_INCLUDE "src/scan/kernels/dense/centroid_matches.cc"
 #include "src/simd/targets.h"  // before highway
 //
 #include <hwy/foreach_target.h>

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The bounds of rows whose codes are windows without signs, against their plain definitions, on
+// every target.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/bounds/rows_to_score.h"
+#include "src/scan/model/row_values.h"
+#include "src/scan/search/centroid_bases.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+#include "tests/scan/thresholds.h"
+
+namespace polarquant::test {
+namespace {
+
+const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
+/// Every step of windows, plans of several, rings that end within a byte, and centroids.
+const char* const kSpecs[] = {"Polar0.5", "Polar1",  "Polar1.5",    "Polar0.5-pca",
+                              "PolarB5",  "PolarB8", "PolarB9-km5", "PolarB16-km40"};
+constexpr int kDims[] = {65, 100, 128, 131, 192};
+constexpr int64_t kRows = 300;
+
+struct BoundedRows {
+  ScanRows rows;
+  ScanTile tile;
+  ScanQuery query;
+
+  BoundedRows(const std::string& spec, int dim, Metric metric, bool is_range)
+      : rows(made_up_rows(spec, dim, metric, kRows)), tile(tile_of(rows)) {
+    const std::vector<float> x = normal_numbers(dim, 9);
+    const PreparedQuery prepared = rows.codec->prepare_query(x.data());
+    query = make_scan_query(rows.scan, prepared, 2);
+    set_centroid_bases(*rows.codec, rows.scan, 1, x.data(), &prepared, &query);
+    if (is_range) query.error_bound = make_score_error_bound(rows.scan, prepared, query);
+    tile.allowed[1] &= 0x5555'0F0F'FFFF'0001;
+  }
+
+  /// The bounds of the tile's allowed rows: the lower of those that are asked for.
+  std::vector<float> bounds(const WindowTables* tables, bool by_centroids) const {
+    std::vector<float> all;
+    for (const uint32_t row : rows_of(tile)) {
+      const RowPlace at = place_of(tile, row);
+      const ScanTerms terms = load_terms(rows.scan, at);
+      float bound = std::numeric_limits<float>::infinity();
+      if (by_centroids) bound = centroid_bound(query, terms);
+      if (tables != nullptr) {
+        const int32_t dot = most_window_dot(rows.scan, *tables, rows.scan.layout().row_payload(at));
+        const float score = similarity(query.score_of(terms), terms, dot);
+        bound = std::min(bound, with_error_bound(query, terms, score));
+      }
+      all.push_back(bound);
+    }
+    return all;
+  }
+
+  void check_found(const RowBounds& bounds, const std::vector<float>& plain,
+                   float threshold) const {
+    WaitingRows waiting;
+    std::vector<uint32_t> found;
+    const auto take = [&](const uint32_t* some, int count) {
+      REQUIRE(count <= static_cast<int>(WaitingRows::kCapacity));
+      found.insert(found.end(), some, some + count);
+    };
+    uint32_t some[WaitingRows::kCapacity];
+    for (int block = 0; block < tile.blocks; ++block)
+      take(some, find_rows_to_score(bounds, tile, block, threshold, &waiting, some));
+    take(some, find_waiting_rows_to_score(bounds, tile, threshold, &waiting, some));
+    REQUIRE(waiting.count == 0);
+    std::vector<uint32_t> expected;
+    const std::vector<uint32_t> all = rows_of(tile);
+    for (size_t i = 0; i < all.size(); ++i)
+      if (plain[i] >= threshold) expected.push_back(all[i]);
+    REQUIRE(found == expected);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("window tables bound every row's dot product", "[scan][kernels][few-bytes]") {
+  for (const std::string spec : kSpecs) {
+    for (const int dim : kDims) {
+      CAPTURE(spec, dim);
+      const BoundedRows some(spec, dim, Metric::inner_product, false);
+      const ScanCodec& scan = some.rows.scan;
+      REQUIRE(has_windows_only(scan));
+      WindowTables tables;
+      set_window_tables(scan, some.query, &tables);
+      REQUIRE(tables.windows() == count_windows(scan));
+      REQUIRE(*std::max_element(tables.entries.begin(), tables.entries.end()) <=
+              WindowTables::kMostEntry);
+      std::vector<int8_t> values(static_cast<size_t>(scan.padded_dim()));
+      for (const uint32_t row : rows_of(some.tile)) {
+        const RowPlace at = place_of(some.tile, row);
+        decode_int8(scan, scan.stages()[0], at, values.data());
+        const int32_t dot = int8_dot(scan.stages()[0], some.query, values.data());
+        const int32_t most = most_window_dot(scan, tables, scan.layout().row_payload(at));
+        REQUIRE(most >= dot);
+        REQUIRE(most <= dot + tables.unit * (tables.windows() + 1));
+      }
+      on_every_target([&] {
+        WindowTables made;
+        make_window_tables(scan, some.query, &made);
+        REQUIRE(made.least == tables.least);
+        REQUIRE(made.unit == tables.unit);
+        REQUIRE(made.entries == tables.entries);
+      });
+    }
+  }
+}
+
+TEST_CASE("window tables of extreme queries fit bytes", "[scan][kernels][few-bytes]") {
+  BoundedRows some("PolarB8", 128, Metric::inner_product, false);
+  for (const int extreme : {-127, 0, 1, 127}) {
+    CAPTURE(extreme);
+    std::fill(some.query.values.begin(), some.query.values.end(), static_cast<int8_t>(extreme));
+    WindowTables tables;
+    set_window_tables(some.rows.scan, some.query, &tables);
+    REQUIRE(*std::max_element(tables.entries.begin(), tables.entries.end()) <=
+            WindowTables::kMostEntry);
+    on_every_target([&] {
+      WindowTables made;
+      make_window_tables(some.rows.scan, some.query, &made);
+      REQUIRE(made.entries == tables.entries);
+    });
+  }
+}
+
+TEST_CASE("rows to score are those whose bounds reach a threshold", "[scan][kernels][few-bytes]") {
+  for (const std::string spec : kSpecs) {
+    for (const int dim : kDims) {
+      for (const Metric metric : kMetrics) {
+        for (const bool is_range : {false, true}) {
+          const BoundedRows some(spec, dim, metric, is_range);
+          WindowTables tables;
+          set_window_tables(some.rows.scan, some.query, &tables);
+          for (const bool by_windows : {false, true}) {
+            for (const bool by_centroids : {false, true}) {
+              if (by_centroids && !some.rows.scan.has_centroids()) continue;
+              CAPTURE(spec, dim, static_cast<int>(metric), is_range, by_windows, by_centroids);
+              const WindowTables* used = by_windows ? &tables : nullptr;
+              const std::vector<float> plain = some.bounds(used, by_centroids);
+              const RowBounds bounds = {&some.rows.scan, &some.query, used, by_centroids};
+              // Without a bound all are found.
+              const std::vector<float> thresholds =
+                  by_windows || by_centroids ? thresholds_among(plain) : std::vector<float>{0};
+              on_every_target([&] {
+                for (const float threshold : thresholds) some.check_found(bounds, plain, threshold);
+              });
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test
