@@ -46,6 +46,7 @@ class Centroids {
   const std::vector<float>& rows() const { return rows_; }
   const float* row(int number) const { return rows_.data() + at(number); }
   double norm2(int number) const { return norms2_[static_cast<size_t>(number)]; }
+  const std::vector<double>& norms2() const { return norms2_; }
   double most_norm2() const;
 
  private:

@@ -386,14 +386,21 @@ void set_centroid_bases(const ScanCodec& codec, const float* similarities, float
   const int count = codec.centroid_count();
   const bool l2 = codec.metric() == Metric::l2;
   scan->weighs_by_base = !l2;
-  scan->largest_base = 0;
   scan->centroid_bases.resize(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    const auto norm2 = static_cast<float>(codec.centroids()->norm2(i));
-    const float base = l2 ? similarities[i] : (similarities[i] + query_norm2 + norm2) / 2;
-    scan->centroid_bases[static_cast<size_t>(i)] = base;
-    scan->largest_base = std::max(scan->largest_base, std::fabs(base));
+  float* __restrict bases = scan->centroid_bases.data();
+  if (l2) {
+    std::copy_n(similarities, count, bases);
+  } else {
+    const double* norms2 = codec.centroids()->norms2().data();
+    for (int i = 0; i < count; ++i)
+      bases[i] = (similarities[i] + query_norm2 + static_cast<float>(norms2[i])) * .5F;
   }
+  // By bits, which compilers take many at a time of.
+  int32_t largest = 0;
+  for (int i = 0; i < count; ++i)
+    largest =
+        std::max(largest, std::bit_cast<int32_t>(bases[i]) & std::numeric_limits<int32_t>::max());
+  scan->largest_base = std::bit_cast<float>(largest);
 }
 
 // ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell differs from its value by half a step at most, and
