@@ -26,6 +26,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --sanitize LIST  build with -fsanitize=LIST, in a folder of its own
       --werror         build with warnings as errors, in a folder of its own
       --no-faiss       build without FAISS, in a folder of its own
+      --no-openmp      build without FAISS and OpenMP, on threads of our own, in a folder of its own
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools

@@ -2,7 +2,14 @@
 # Distribution packages first; what is missing and small is fetched at a pinned version.
 include(FetchContent)
 
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# What loops run on (src/core/threads.h).
+if(POLARQUANT_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  set(POLARQUANT_THREADS OpenMP::OpenMP_CXX)
+else()
+  find_package(Threads REQUIRED)
+  set(POLARQUANT_THREADS Threads::Threads)
+endif()
 
 find_package(fmt 9 QUIET)
 if(NOT fmt_FOUND)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 # What can be switched; everything but FAISS and CUDA defaults to "on when this is the top-level project".
 option(POLARQUANT_FAISS "Build the FAISS index classes and the C ABI's index calls" ON)
+option(POLARQUANT_OPENMP "Run loops on OpenMP's threads; OFF: on threads of our own" ON)
+if(POLARQUANT_FAISS AND NOT POLARQUANT_OPENMP)
+  message(FATAL_ERROR "POLARQUANT_OPENMP=OFF: FAISS runs its loops on OpenMP's threads; add -DPOLARQUANT_FAISS=OFF")
+endif()
 option(POLARQUANT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_BENCH "Build the benchmark programs" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})

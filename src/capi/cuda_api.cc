@@ -20,7 +20,7 @@
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/scan/stores/row_store.h"
 #endif
@@ -143,7 +143,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     const Reading reading(checked.use);
     const polar_cuda_options read = read_cuda_options(options);
     const device::CudaPlaces places = cuda_places(read);
-    const OmpThreads threads(read.num_threads);
+    const CallThreads threads(read.num_threads);
     const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
     const auto* ivf = dynamic_cast<const IndexIVFPolar*>(checked.faiss.get());
     const Codec* codec = polar != nullptr ? &polar->codec()

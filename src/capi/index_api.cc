@@ -29,7 +29,7 @@
 #include "src/capi/search_options.h"
 #include "src/capi/training_rows.h"
 #include "src/capi/work_call.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
@@ -174,7 +174,7 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
     if (nq > 0 && checked.faiss->ntotal > 0) {
-      const OmpThreads threads(request.threads);
+      const CallThreads threads(request.threads);
       search_index(*checked.faiss, request, {scores, ids});
     }
     // FAISS pads with the largest float, with infinity or with nothing, by class.
@@ -235,7 +235,7 @@ extern "C" polar_status polar_index_reconstruct(const polar_index* index, int64_
     const bool ids_are_positions = checked.row_ids != polar_index::IdOrigin::callers;
     if (ids_are_ours && !holds_id(checked, id)) fail_not_found(id);
     if (ids_are_positions && (id < 0 || id >= checked.faiss->ntotal)) fail_not_found(id);
-    const OmpThreads threads(0);
+    const CallThreads threads(0);
     try {
       checked.faiss->reconstruct(id, x);
     } catch (const FaissError&) {

@@ -9,7 +9,7 @@
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/search_options.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/index/index_explain.h"
 
 namespace polarquant::capi {
@@ -37,7 +37,7 @@ extern "C" polar_status polar_index_explain(const polar_index* index, int64_t nq
     const SearchRequest request =
         read_request(nq, nullptr, SearchGoal::best(k), options, {checked.rows_state, &checked.use});
     require_trained(checked);
-    const OmpThreads threads(request.threads);
+    const CallThreads threads(request.threads);
     const std::string text = explain_search(*checked.faiss, request);
     *needed = copy_text(text, buf, cap);
   });

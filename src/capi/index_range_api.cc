@@ -7,7 +7,7 @@
 #include "src/capi/metric_input.h"
 #include "src/capi/range_output.h"
 #include "src/capi/search_options.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/index_search.h"
 
@@ -52,7 +52,7 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
       output.write_nothing_found();
       return;
     }
-    const OmpThreads threads(request.threads);
+    const CallThreads threads(request.threads);
     output.write(search_range(checked, request));
   });
 }

@@ -8,7 +8,7 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/exception_wall.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 
@@ -25,7 +25,7 @@ template <typename Body>
 polar_status run_work(const char* what, const polar_work_options* options, Body&& body) noexcept {
   return run_guarded([&] {
     const polar_work_options read = read_work_options(options);
-    const OmpThreads threads(read.num_threads);
+    const CallThreads threads(read.num_threads);
     const std::function<bool(double)> report = report_to(read.progress, read.progress_user);
     WorkProgress work(report, what);
     try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/parallel.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <exception>
 #include <mutex>
 
+#include "src/core/threads.h"
 #include "src/core/work_progress.h"
 
 namespace polarquant {
@@ -25,7 +25,7 @@ bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed);
 
 int thread_count(int requested, int64_t iterations) noexcept {
   if (kForkHandler != 0 || in_forked_child()) return 1;
-  const int64_t wanted = requested > 0 ? requested : omp_get_max_threads();
+  const int64_t wanted = requested > 0 ? requested : default_threads();
   return static_cast<int>(std::max<int64_t>(1, std::min(wanted, iterations)));
 }
 
@@ -45,20 +45,22 @@ void parallel_for(int64_t iterations, int threads,
   std::exception_ptr first_error;
   std::mutex error_mutex;
   std::atomic<bool> stop{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (int64_t i = 0; i < iterations; ++i) {
-    if (stop.load(std::memory_order_relaxed)) continue;
-    try {
-      const int thread = omp_get_thread_num();
-      // Thread 0 is the caller's.
-      if (work != nullptr && thread == 0) work->poll();
-      body(i, thread);
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(error_mutex);
-      if (!first_error) first_error = std::current_exception();
-      stop.store(true, std::memory_order_relaxed);
+  std::atomic<int64_t> next{0};
+  run_on_threads(threads, [&](int thread) {
+    int64_t i;
+    while ((i = next.fetch_add(1, std::memory_order_relaxed)) < iterations) {
+      if (stop.load(std::memory_order_relaxed)) return;
+      try {
+        // Thread 0 is the caller's.
+        if (work != nullptr && thread == 0) work->poll();
+        body(i, thread);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(error_mutex);
+        if (!first_error) first_error = std::current_exception();
+        stop.store(true, std::memory_order_relaxed);
+      }
     }
-  }
+  });
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -7,12 +7,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "src/core/call_threads.h"
 #include "tests/support/catch.h"
 
+using polarquant::CallThreads;
 using polarquant::parallel_for;
 using polarquant::thread_count;
 
@@ -66,6 +70,55 @@ TEST_CASE("an exception of the body reaches the caller and stops new iterations"
   std::atomic<int> calls{0};
   parallel_for(64, 4, [&](int64_t, int) { calls.fetch_add(1); });
   CHECK(calls == 64);
+}
+
+TEST_CASE("loops inside loops, and of many threads at once, visit each index once", "[core]") {
+  std::atomic<int> inner{0};
+  parallel_for(
+      16, 3, [&](int64_t, int) { parallel_for(10, 4, [&](int64_t, int) { inner.fetch_add(1); }); });
+  CHECK(inner == 160);
+  std::atomic<int> calls{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 200; ++loop)
+        parallel_for(7, 1 + loop % 4, [&](int64_t, int) { calls.fetch_add(1); });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(calls == 6 * 200 * 7);
+}
+
+TEST_CASE("a thread that ends takes the threads of its loops with it", "[core]") {
+  const auto threads_of_process = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto call = [] { std::thread([] { parallel_for(8, 4, [](int64_t, int) {}); }).join(); };
+  call();
+  const auto before = threads_of_process();
+  for (int i = 0; i < 1000; ++i) call();
+  // A thread that has ended may be listed for a moment.
+  for (int tries = 0; tries < 1000 && threads_of_process() > before; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(threads_of_process() <= before);
+}
+
+TEST_CASE("the number of threads of a call holds for its thread alone", "[core]") {
+  const int before = thread_count(0, 1000);
+  {
+    const CallThreads three(3);
+    CHECK(thread_count(0, 1000) == 3);
+    {
+      const CallThreads two(2);
+      CHECK(thread_count(0, 1000) == 2);
+      int other = 0;
+      std::thread([&] { other = thread_count(0, 1000); }).join();
+      CHECK(other == before);
+    }
+    CHECK(thread_count(0, 1000) == 3);
+  }
+  CHECK(thread_count(0, 1000) == before);
 }
 
 TEST_CASE("a forked child runs its loops without hanging, after the parent used threads",

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "tests/faiss/checked_graph.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
@@ -15,7 +15,7 @@ namespace {
 
 TEST_CASE("Every row can be reached in graphs linked by one thread or several", "[faiss][graph]") {
   const int threads = GENERATE(1, 4);
-  const OmpThreads omp_threads(threads);
+  const CallThreads call_threads(threads);
   const std::string description =
       GENERATE("HNSW4,Polar4", "HNSW8,Polar2", "HNSW16,Polar2", "HNSW32,Polar2");
   CAPTURE(threads, description);

@@ -13,7 +13,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
@@ -153,7 +153,7 @@ TEST_CASE("Graph searches find k rows wherever a filter keeps as many", "[faiss]
 TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
   const ::faiss::MetricType metric = GENERATE(::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2);
   const std::vector<float>& x = rows();
-  const OmpThreads one_thread(1);
+  const CallThreads one_thread(1);
   const auto theirs = index_factory(kDim, "HNSW8,Flat", metric);
   const auto ours = index_factory(kDim, "HNSW8,Flat", metric);
   // The second batch changes links of the first.

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/core/random.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "tests/faiss/checked_graph.h"
@@ -50,7 +50,7 @@ bool take_out(CheckedGraph& graph, int64_t row) {
 TEST_CASE("Single rows go from a graph, and it stays whole", "[faiss][graph]") {
   const std::string description = GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW32,Polar4-norot");
   CAPTURE(description);
-  const OmpThreads one_thread(1);
+  const CallThreads one_thread(1);
   CheckedGraph graph(description, clustered_rows(kRows, kDim, 1));
   Random random(5);
   int passes = 0;
@@ -72,7 +72,7 @@ TEST_CASE("No single row that goes takes others along", "[faiss][graph]") {
   const std::string description = GENERATE("HNSW8,Polar4", "HNSW3,Polar4", "HNSW2,Polar4");
   const auto seed = static_cast<uint64_t>(GENERATE(1, 2, 3, 4, 5, 6));
   CAPTURE(description, seed);
-  const OmpThreads one_thread(1);
+  const CallThreads one_thread(1);
   CheckedGraph graph(description, clustered_rows(300, kDim, seed));
   Random random(seed);
   // With so few links rows that come may cut others off.
@@ -91,7 +91,7 @@ TEST_CASE("No single row that goes takes others along", "[faiss][graph]") {
 TEST_CASE("Single equal rows go from a graph", "[faiss][graph]") {
   std::vector<float> x = clustered_rows(600, kDim, 7);
   for (int64_t i = 0; i < 300; ++i) std::copy_n(x.data(), kDim, x.data() + 2 * i * kDim);
-  const OmpThreads one_thread(1);
+  const CallThreads one_thread(1);
   CheckedGraph graph("HNSW8,Polar4", x);
   Random random(8);
   for (int round = 0; round < 4; ++round) {
@@ -104,7 +104,7 @@ TEST_CASE("Single equal rows go from a graph", "[faiss][graph]") {
 }
 
 TEST_CASE("Single rows of a graph are updated in place", "[faiss][graph]") {
-  const OmpThreads one_thread(1);
+  const CallThreads one_thread(1);
   CheckedGraph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
   Random random(9);
   const std::vector<float> x = clustered_rows(400, kDim, 70);

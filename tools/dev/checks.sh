@@ -18,6 +18,10 @@ command_test() {
         options+=(-DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
         suffix+=-no-faiss
         ;;
+      --no-openmp)
+        options+=(-DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
+        suffix+=-no-openmp
+        ;;
       --aarch64)
         need_architecture arm64
         packages+=("${packages_aarch64[@]}")
@@ -169,6 +173,7 @@ command_check() {
     check_step "address and undefined-behaviour sanitizers" "$0" test --sanitize address,undefined
     check_step "thread sanitizer" "$0" test --sanitize thread
     check_step "without FAISS" "$0" test --no-faiss
+    check_step "without OpenMP" "$0" test --no-openmp
     if ((EUID == 0)) && command -v debootstrap >/dev/null; then
       check_step "the FAISS of Debian trixie" "$root/tests/faiss_versions/run.sh" trixie
       check_step "the bindings' READMEs on a bare Debian 12" "$root/tests/bindings/bare_system.sh"

@@ -28,7 +28,7 @@ void require_addable(const ::faiss::Index& graph, idx_t n, const float* x) {
 
 void HNSWOverPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     require_addable(*this, n, x);
     require(n <= std::numeric_limits<storage_idx_t>::max() - ntotal, StatusCode::bad_argument,
             "add: {} rows and {} held are more than a graph's 2^31-1", n, ntotal);
@@ -38,7 +38,7 @@ void HNSWOverPolar::add(idx_t n, const float* x) {
 
 size_t HNSWOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     return remove_rows(*this, sel);
   });
 }
@@ -102,7 +102,7 @@ template struct GraphOverPolar<::faiss::IndexNSG>;
 
 void NSGOverPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     require_addable(*this, n, x);
     if (n == 0) return;
     require(ntotal == 0, StatusCode::unsupported,

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/graphs/graph_search.h"
 #include "src/faiss/graphs/incoming_links.h"
@@ -30,7 +30,7 @@ struct GraphOverPolar : FaissGraph {
   using FaissGraph::train;
   /// Trains the storage even where it needs no training; refused once there are rows.
   void train(idx_t n, const float* x) override {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     this->storage->train(n, x);
     this->is_trained = this->storage->is_trained;
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/position_removal.h"
@@ -25,7 +25,7 @@ template <typename Map>
 void search_id_map(const Map& map, const SearchRequest& request, const SearchResult& result,
                    const ::faiss::SearchParameters* params) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     const TranslatedParameters translated(params, map.id_map);
     map.index->search(request.nq, request.queries, request.goal.k, result.scores, result.ids,
                       translated.get());
@@ -39,7 +39,7 @@ void range_search_id_map(const Map& map, idx_t n, const float* x, float radius,
                          ::faiss::RangeSearchResult* result,
                          const ::faiss::SearchParameters* params) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     const TranslatedParameters translated(params, map.id_map);
     map.index->range_search(n, x, radius, result, translated.get());
     for (size_t i = 0; i < result->lims[result->nq]; ++i)
@@ -70,7 +70,7 @@ RefineParameters refine_parameters(float k_factor, const ::faiss::SearchParamete
 
 void PreTransformOverPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     require(index->ntotal == 0, StatusCode::state_mismatch,
             "train: the index holds {} rows, coded by what was trained before; reset it first",
             index->ntotal);
@@ -107,7 +107,7 @@ size_t PreTransformOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
 void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
                                    idx_t* labels, const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] { require_rows("search", n, d, x); });
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   IndexPreTransform::search(n, x, k, distances, labels, params);
 }
 
@@ -115,7 +115,7 @@ void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
                                          ::faiss::RangeSearchResult* result,
                                          const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] { require_rows("range_search", n, d, x); });
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   IndexPreTransform::range_search(n, x, radius, result, params);
 }
 
@@ -155,7 +155,7 @@ void IDMap2OverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
 
 void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
   with_faiss_errors([&] { require_rows("sa_encode", n, d, x); });
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   IndexPreTransform::sa_encode(n, x, bytes);
 }
 
@@ -194,7 +194,7 @@ void IDMap2OverPolar::reconstruct(idx_t key, float* recons) const {
 
 void RefineOverPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] { require_training_rows("train", n, d, x); });
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   IndexRefine::train(n, x);
 }
 
@@ -212,7 +212,7 @@ size_t RefineOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
 void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                              const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     const RefineParameters parameters =
         refine_parameters<::faiss::IndexRefineSearchParameters>(k_factor, params);
     require_rows("search", n, d, x);

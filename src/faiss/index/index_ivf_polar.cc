@@ -11,7 +11,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_metric.h"
@@ -112,7 +112,7 @@ void IndexIVFPolar::train(idx_t n, const float* x) {
     require(ntotal == 0, StatusCode::state_mismatch,
             "train: the index holds {} rows, coded by what was trained before; reset it first",
             ntotal);
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     train_q1(static_cast<size_t>(n), x, verbose, metric_type);
 
     std::unique_ptr<Codec> codec = make_codec();
@@ -292,7 +292,7 @@ CodedRows IndexIVFPolar::encode_rows(idx_t n, const float* x) const {
   return with_faiss_errors([&] {
     require_rows("add", n, d, x);
     require_trained("add");
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     std::vector<idx_t> lists(static_cast<size_t>(n));
     find_nearest_lists(n, x, lists.data());
     return encode_in_lists(n, x, std::move(lists));

@@ -9,7 +9,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/coded_rows.h"
@@ -135,7 +135,7 @@ size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
     require_changeable("remove_ids");
     settle_map();
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     return remove_from_lists(*this, sel);
   });
 }

@@ -9,8 +9,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/call_threads.h"
 #include "src/core/checked_size.h"
-#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
@@ -161,7 +161,7 @@ void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& r
   require_rows(call, n, d, request.queries);
   require_trained(call);
   if (!is_range) require_parallel_mode();
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   std::vector<idx_t> assign(checked_mul(n, probing.nprobe, "n x nprobe lists"));
   std::vector<float> centroid_dis(assign.size());
   find_lists(request, probing, centroid_dis.data(), assign.data());
@@ -204,7 +204,7 @@ void IndexIVFPolar::range_search(idx_t n, const float* x, float radius,
     if (polar_lists() == nullptr) {
       require_rows("range_search", n, d, x);
       require_trained("range_search");
-      const OmpThreads omp_threads(0);
+      const CallThreads call_threads(0);
       IndexIVF::range_search(n, x, radius, result, params);
       return;
     }
@@ -225,7 +225,7 @@ void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const i
     require_parallel_mode();
     const PolarInvertedLists* lists = polar_lists();
     if (lists == nullptr) {
-      const OmpThreads omp_threads(0);
+      const CallThreads call_threads(0);
       IndexIVF::search_preassigned(n, x, k, assign, centroid_dis, distances, labels, store_pairs,
                                    params, stats);
       return;

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/foreign/faiss_codes.h"
@@ -234,7 +234,7 @@ void add_to_ours(::faiss::Index& index, idx_t n, const float* x, const idx_t* id
 }  // namespace
 
 CodedRows code_rows(const ::faiss::Index& index, idx_t n, const float* x) {
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   if (n == 0) return {};
   // The first codes fix a codec's state, which a change that fails must not.
   const auto* polar = dynamic_cast<const IndexPolar*>(&index);
@@ -247,7 +247,7 @@ CodedRows code_rows(const ::faiss::Index& index, idx_t n, const float* x) {
 
 void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids,
               const CodedRows& coded) {
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   if (n == 0) return;
   if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
     require(index.is_trained, StatusCode::not_trained,
@@ -319,7 +319,7 @@ void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x) {
 }
 
 size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel) {
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
     const size_t removed = remove_rows(*chain->index, sel);
     index.ntotal = chain->index->ntotal;
@@ -389,7 +389,7 @@ void merge_lists(::faiss::IndexIVF& index, ::faiss::IndexIVF& other, idx_t add_i
 }
 
 void merge_rows(::faiss::Index& index, ::faiss::Index& other, idx_t add_id) {
-  const OmpThreads omp_threads(0);
+  const CallThreads call_threads(0);
   require_mergeable(index, other);
   if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
     auto& chain_of_other = dynamic_cast<::faiss::IndexPreTransform&>(other);

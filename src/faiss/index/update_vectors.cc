@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/core/omp_threads.h"
+#include "src/core/call_threads.h"
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
@@ -132,7 +132,7 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
 
 void put_checked(::faiss::Index& index, const PutRows& put) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
+    const CallThreads call_threads(0);
     require(put.n >= 0 && (put.n == 0 || (put.keys != nullptr && put.x != nullptr)),
             StatusCode::bad_argument, "{}: n is {}, with keys or x null; n ids and rows are needed",
             put.call, put.n);
