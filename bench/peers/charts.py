@@ -6,7 +6,7 @@ all of them: the one of `polar bench --html`.
     charts.py [RESULT.json …] [--out FOLDER]
 
 By default all of bench/results, into docs/images, and the page into build/peers; with --out, all into
-FOLDER. A result of `recall` gives recall against bytes; one of `speed` gives recall against queries/s, one
+FOLDER. A result of `recall` gives recall against bytes (not that of inverted files); one of `speed` gives recall against queries/s, one
 at a time and in a batch, and build times; one with filters gives both over the share of the rows that they
 keep. One of `churn` gives the p99 of searches, and memory over time.
 """
@@ -149,6 +149,31 @@ def draw_recall_bytes(result, folder):
     save(figure, folder, f"{slug(result)}-recall-bytes")
 
 
+def draw_few_bytes(result, folder):
+    """Each series is one code at several sizes, so that all have lines; recall is far from 1, and not stretched."""
+    groups = rows_by_series(result)
+    styles = palette.styles(groups)
+    figure, axes = new_chart(6.2)
+    for name, rows in groups.items():
+        points = sorted((row["bytes_per_vector"], recall(row["points"][0])[0]) for row in rows)
+        axes.plot(*zip(*points), markersize=7, label=name, **palette.line(styles[name]))
+    sizes = sorted({row["bytes_per_vector"] for rows in groups.values() for row in rows})
+    axes.set_xticks(sizes)
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda y, _: f"{y:.2f}"))
+    low = min(
+        recall(point)[0] for rows in groups.values() for row in rows for point in row["points"]
+    )
+    axes.set_ylim(bottom=max(0, low - 0.05))
+    axes.set_xlabel("bytes a vector (codes, factors)")
+    axes.set_ylabel(f"recall@{result['settings']['k']}")
+    title = f"Codes of few bytes, every row searched\n{data_text(result)}"
+    if "train_rows" in result["settings"]:
+        title += f", trained on {result['settings']['train_rows']:,} rows"
+    axes.set_title(title, fontsize=13)
+    legend(axes, figure, 3)
+    save(figure, folder, f"{slug(result)}-few-bytes")
+
+
 def draw_recall_speed(result, folder, mode, suite):
     groups = rows_by_series(result)
     styles = palette.styles(groups)
@@ -275,7 +300,10 @@ def main():
         write_page(plain, (options.out or ROOT / "build" / "peers") / "report.html")
     for result in results:
         if result["mode"] == "recall":
-            draw_recall_bytes(result, pictures)
+            # Of inverted files there are two sizes, for which a table is enough.
+            if result["suite"] != "few-bytes-ivf":
+                draw = draw_few_bytes if result["suite"] == "few-bytes" else draw_recall_bytes
+                draw(result, pictures)
             continue
         if result["mode"] == "churn":
             draw_churn(result, pictures)

@@ -199,7 +199,9 @@ def churn_of(contender, paths, rows, options):
         queries = peer_data.load_vectors(paths["query"], rows["query"])
         live = LiveRows(base)
         first = base[: len(live.ids)]
-        adapter, seconds = measure.build(contender, first, options.threads, for_changes=True)
+        adapter, seconds = measure.build(
+            contender, first, options.threads, options.train_rows, for_changes=True
+        )
         row["builds"] = [seconds]
         measure.describe(row, adapter, first)
         row["points"] = []

@@ -73,6 +73,13 @@ def parse_arguments():
         help='of speed, separated by ";": random/0.1 keeps 10 %% of the rows, drawn at random, clustered/0.1 '
         "as many that are near each other; default: none, and those of row_filters.py in the suite filter",
     )
+    run.add_argument(
+        "--train-rows",
+        type=int,
+        metavar="N",
+        help="train on so many rows of the base, drawn at random, the same for all; libraries that cannot are "
+        "not measured; default: all",
+    )
     run.add_argument("-k", type=int, default=10, help="neighbours; default 10")
     run.add_argument("--threads", type=int, default=1, help="default 1")
     run.add_argument("--seeds", type=int, default=5, help="of recall; default 5")
@@ -109,9 +116,12 @@ def parse_arguments():
         help="of recall: keep the contenders that FILE has, also those not asked for now",
     )
     options = parser.parse_args()
-    counts = (options.k, options.threads, options.seeds, options.rounds, options.nb, options.nq)
+    names = ("k", "threads", "seeds", "rounds", "nb", "nq", "train_rows")
+    counts = [getattr(options, name) for name in names]
     if min(n for n in counts if n is not None) < 1:
-        parser.error("-k, --threads, --seeds, --rounds, --nb and --nq must be 1 or more")
+        parser.error(
+            "-k, --threads, --seeds, --rounds, --nb, --nq and --train-rows must be 1 or more"
+        )
     if not options.seconds > 0:
         parser.error("--seconds must be more than 0")
     if options.data and options.generate:
@@ -206,7 +216,7 @@ def run_recall(contenders, paths, options, result, save):
     missing = {contender.name for contender in contenders} - done.keys()
     result["contenders"] = [row for row in kept if row["contender"] not in missing]
     contenders = [contender for contender in contenders if contender.name not in done]
-    arguments = (paths, rows, options.seeds, options.k, options.threads)
+    arguments = (paths, rows, options.seeds, options.k, options.threads, options.train_rows)
     run_alone(contenders, measure.recall_of, arguments, result, save)
 
 
@@ -295,6 +305,8 @@ def main():
         "settings": {name: getattr(options, name) for name in names[options.mode]},
         "contenders": [],
     }
+    if options.train_rows:
+        result["settings"]["train_rows"] = options.train_rows
     save = lambda content: options.json and write_json(options.json, content)
     if options.mode != "speed":
         del base

@@ -54,7 +54,13 @@ def error_text(error):
     return f"{type(error).__name__}: " + re.sub(r" \(line \d+ in .*\)$", "", text)
 
 
-def build(contender, base, threads, for_changes=False):
+def training_rows_of(contender, train_rows, base):
+    """How many rows it trains on: as many as were asked for, fewer where suites.py says so; None for all."""
+    limits = [n for n in (train_rows, contender.max_train_rows) if n is not None]
+    return min(limits + [len(base)]) if limits else None
+
+
+def build(contender, base, threads, train_rows=None, for_changes=False):
     """(adapter, how long it took by both clocks)."""
     import adapters
 
@@ -62,6 +68,9 @@ def build(contender, base, threads, for_changes=False):
     unknown = {name for point in contender.points for name in point} - set(adapter.params)
     if unknown:
         raise ValueError(f"{contender.name}@{sorted(unknown)} (allowed: {adapter.params})")
+    rows = training_rows_of(contender, train_rows, base)
+    if rows is not None:
+        adapter.limit_training(rows)
     if for_changes:
         adapter.prepare_changes()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -76,7 +85,7 @@ def describe(row, adapter, base):
     row["bytes_per_vector"], row["bytes_found_by"] = adapter.bytes_per_vector(base)
 
 
-def recall_of(contender, paths, rows, seeds, k, threads):
+def recall_of(contender, paths, rows, seeds, k, threads, train_rows):
     """A row of the result: recall of each point and seed. Runs in a process that has nothing else."""
     row = empty_row(contender)
     try:
@@ -89,11 +98,13 @@ def recall_of(contender, paths, rows, seeds, k, threads):
             transform = signed_permutation(base.shape[1], seed)
             seed_base, seed_queries = permuted(base, transform), permuted(queries, transform)
             before = resident_bytes()
-            adapter, seconds = build(contender, seed_base, threads)
+            adapter, seconds = build(contender, seed_base, threads, train_rows)
             row["builds"].append(seconds)
             if seed == 0:
                 row["resident_bytes_per_vector"] = (resident_bytes() - before) / len(base)
                 describe(row, adapter, seed_base)
+                if contender.max_train_rows is not None:
+                    row["train_rows"] = training_rows_of(contender, train_rows, seed_base)
             for point in points:
                 adapter.set_params(**point["params"])
                 found = adapter.search(seed_queries, k)
@@ -129,7 +140,7 @@ def build_for_speed(contender, base, queries, cases, options):
     row = empty_row(contender)
     points = []
     try:
-        adapter, seconds = build(contender, base, options.threads)
+        adapter, seconds = build(contender, base, options.threads, options.train_rows)
         row["builds"] = [seconds]
         describe(row, adapter, base)
         for case in cases:

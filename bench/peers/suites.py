@@ -17,10 +17,11 @@ class Contender:
     max_seeds: int = (
         100  # fewer for what takes minutes to train; 1 where nothing is drawn at random
     )
+    max_train_rows: int | None = None  # where training on all that were asked for takes too long
 
 
-def series(name, contenders, points=({},), max_seeds=100):
-    return [Contender(each, name, tuple(points), max_seeds) for each in contenders]
+def series(name, contenders, points=({},), max_seeds=100, max_train_rows=None):
+    return [Contender(each, name, tuple(points), max_seeds, max_train_rows) for each in contenders]
 
 
 def grid(**values):
@@ -56,6 +57,58 @@ def flat(dim):
         *series("FAISS EDEN", [f"faiss:RR,EDEN{b}" for b in (1, 2, 4)]),
         *series("FAISS RaBitQfs", [f"faiss:RaBitQfs{b}" for b in (1, 2, 4)], max_seeds=1),
         *series("FAISS OPQ", [f"faiss:OPQ{m},PQ{m}x8np" for m in _divided(dim, 8, 4)], max_seeds=1),
+    ]
+
+
+# What matters most is measured first: some of these take long to train.
+FEW_BYTES = (16, 8, 32, 24, 12)
+
+
+def _product_additive(kind, size):
+    """PRQ or PLSQ of so many bytes: the dimensions in 4 parts, from 24 bytes on in 8, as many codebooks for each."""
+    parts = 4 if size < 24 else 8
+    return f"{kind}{parts}x{size // parts}x8"
+
+
+def few_bytes(dim):
+    """Codes of 8 to 32 bytes, every row searched. For inner product FAISS's additive codes need no norms, which
+    would be further bytes (`_Nqint8`, `_Nfloat`). Each has one draw: training takes minutes."""
+    sizes = [size for size in FEW_BYTES if dim % size == 0]
+    faiss = lambda name, codes, **more: series(
+        f"FAISS {name}", [f"faiss:{code}" for code in codes], max_seeds=1, **more
+    )
+    return [
+        *series("polarquant", [f"polar:PolarB{size}" for size in sizes]),
+        *series("polarquant -km4096", [f"polar:PolarB{size}-km4096" for size in sizes]),
+        *series("polarquant -km1024", [f"polar:PolarB{size}-km1024" for size in (16, 8, 32)]),
+        *faiss("PQ", [f"PQ{size}x8np" for size in sizes]),
+        *faiss("OPQ", [f"OPQ{size},PQ{size}x8np" for size in sizes]),
+        *faiss("RQ", [f"RQ{size}x8" for size in sizes]),
+        *faiss("PRQ", [_product_additive("PRQ", size) for size in sizes]),
+        *faiss("PLSQ", [_product_additive("PLSQ", size) for size in sizes]),
+        *faiss("LSQ", [f"LSQ{size}x8" for size in sizes if size <= 16]),
+        # The time grows with the square of the bytes; with so many rows those of 16 take twelve minutes.
+        *faiss("LSQ", [f"LSQ{size}x8" for size in sizes if size > 16], max_train_rows=20000),
+    ]
+
+
+def few_bytes_ivf(dim):
+    """The same in inverted files whose lists are all searched, so that only codes lose recall; bytes hold an
+    id, besides."""
+    faiss = lambda name, codes, **more: series(
+        f"FAISS {name}", [f"faiss:{code}" for code in codes], nprobe, max_seeds=1, **more
+    )
+    nprobe = grid(nprobe=(1024,))
+    sizes = (16, 32)
+    return [
+        *series("polarquant", [f"polar:IVF1024,PolarB{size}" for size in sizes], nprobe),
+        *faiss("PQ", [f"IVF1024,PQ{size}x8" for size in sizes]),
+        *faiss("OPQ", [f"OPQ{size},IVF1024,PQ{size}x8" for size in sizes]),
+        *faiss("RQ", [f"IVF1024,RQ{size}x8" for size in sizes]),
+        *faiss("PRQ", [f"IVF1024,{_product_additive('PRQ', size)}" for size in sizes]),
+        *faiss("PLSQ", [f"IVF1024,{_product_additive('PLSQ', size)}" for size in sizes]),
+        *faiss("LSQ", ["IVF1024,LSQ16x8"]),
+        *faiss("LSQ", ["IVF1024,LSQ32x8"], max_train_rows=20000),
     ]
 
 
@@ -158,6 +211,8 @@ def churn(dim):
 
 SUITES = {
     "flat": flat,
+    "few-bytes": few_bytes,
+    "few-bytes-ivf": few_bytes_ivf,
     "flat-speed": flat_speed,
     "search": search,
     "filter": filter_search,

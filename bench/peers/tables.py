@@ -178,6 +178,41 @@ def above_table(result):
         yield (f"none of {len(rivals)}", "", "", "", "")
 
 
+def trained_recall_text(row, point):
+    """Recall, and how many rows it was trained on where those are fewer than the others'."""
+    rows = row.get("train_rows")
+    return recall_text(point) + (f" ({rows:,} rows)" if rows else "")
+
+
+def sizes_table(result):
+    """Recall of each series by bytes a vector, ours first."""
+    groups = {}
+    for row in measured(result):
+        groups.setdefault(row["series"], {})[round(row["bytes_per_vector"])] = row
+    sizes = sorted({size for rows in groups.values() for size in rows})
+    yield ("code", *(f"{size} bytes" for size in sizes))
+    for name in sorted(groups, key=lambda name: (not name.startswith("polarquant"), name)):
+        rows = groups[name]
+        cells = (
+            trained_recall_text(rows[size], rows[size]["points"][0]) if size in rows else ""
+            for size in sizes
+        )
+        ours = any(row["is_ours"] for row in rows.values())
+        yield (f"**{name}**" if ours else name, *cells)
+
+
+def points_table(result):
+    """Every point, by bytes and recall."""
+    points = [(row, point) for row in measured(result) for point in row["points"]]
+    yield ("index", "bytes a vector", f"recall@{result['settings']['k']}")
+    for row, point in sorted(
+        points, key=lambda p: (round(p[0]["bytes_per_vector"]), -recall(p[1])[0])
+    ):
+        name = ", ".join(filter(None, (shown(row["contender"]), params_shown(point["params"]))))
+        size = f"{row['bytes_per_vector']:.1f}"
+        yield (f"**{name}**" if row["is_ours"] else name, size, trained_recall_text(row, point))
+
+
 def fastest(result, rows, wanted, mode):
     """The fastest point of at least this recall: (median queries/s, row, point), or None."""
     points = [
@@ -250,6 +285,8 @@ def churn_table(result):
 TABLES = {
     "flat": lambda results, _: flat_table(*results),
     "short": lambda results, _: flat_table(*results, SHORT),
+    "sizes": lambda results, _: sizes_table(*results),
+    "points": lambda results, _: points_table(*results),
     "above": lambda results, _: above_table(*results),
     "random_filters": lambda results, _: filter_table(*results, "random", kept_filter_text),
     "clustered_filters": lambda results, _: filter_table(*results, "clustered", kept_filter_text),
@@ -306,6 +343,11 @@ def self_test():
     assert renewed(new, lambda _: result) == new
     result["contenders"][2]["points"][0]["recall"] = [0.7]
     assert renewed(new, lambda _: result) != new
+    result["contenders"][3]["train_rows"] = 1000
+    new = renewed(page.replace("above", "sizes"), lambda _: result)
+    assert "| code | 100 bytes | 150 bytes | 200 bytes |" in new, new
+    assert "| **polarquant** | .800 ± .000 |  | .900 ± .000 |" in new, new
+    assert "| FAISS SQ |  | .840 (1,000 rows) |  |" in new, new
     page = "<!-- table: random_filters of x.json -->\n<!-- end of table -->\n"
     new = renewed(page, lambda _: filter_result_of_test())
     assert "| index | no filter | 1 % |" in new, new

@@ -4,8 +4,10 @@
 POLARQUANT_LIBRARY names the library. Other libraries are not needed."""
 
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,8 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "bench" / "peers"
 sys.path.insert(0, str(PEERS))
 
+import adapters.adapter
 import churn
 import churn_report
+import measure
 import peer_data
 import row_filters
 import suites
@@ -154,14 +158,58 @@ class ChurnTest(unittest.TestCase):
 
 class SuiteTest(unittest.TestCase):
     def test_names_are_of_known_kinds(self):
-        import adapters
-
         for name, suite in suites.SUITES.items():
             for contender in suite(384):
                 with self.subTest(f"{name} {contender.name}"):
                     kind, colon, what = contender.name.partition(":")
                     self.assertIn(kind, adapters.KINDS)
                     self.assertTrue(colon and what)
+
+
+    def test_few_bytes_are_as_many_as_their_names_say(self):
+        sizes = {}
+        for contender in suites.few_bytes(384):
+            numbers = re.search(r"(?:PolarB|[RL]?S?Q)([0-9x]+)(?:np|-km[0-9]+)?$", contender.name)[1]
+            factors = [int(number) for number in numbers.split("x")]
+            # Of additive codes the last number is 8 bits, of PRQ and PLSQ the first is of parts.
+            size = math.prod(factors[:-1]) if len(factors) > 1 else factors[0]
+            sizes.setdefault(contender.series, []).append(size)
+        for name, found in sizes.items():
+            with self.subTest(name):
+                self.assertEqual(sorted(found), [8, 16, 32] if "1024" in name else [8, 12, 16, 24, 32])
+
+
+class TrainingRowsTest(unittest.TestCase):
+    def setUp(self):
+        self.base = unit_rows(1000, 16, 1)
+        self.adapter = adapters.adapter.GrowingAdapter("any", 16, 1)
+
+    def test_all_by_default(self):
+        self.assertIs(self.adapter.training_rows(self.base), self.base)
+        self.adapter.limit_training(1000)
+        self.assertIs(self.adapter.training_rows(self.base), self.base)
+
+    def test_drawn_from_the_whole_base_and_always_the_same(self):
+        self.adapter.limit_training(100)
+        rows = self.adapter.training_rows(self.base)
+        places = [int(np.flatnonzero((self.base == row).all(axis=1))[0]) for row in rows]
+        self.assertEqual((len(set(places)), places), (100, sorted(places)))
+        self.assertGreater(places[-1], 900)
+        np.testing.assert_array_equal(rows, self.adapter.training_rows(self.base))
+
+    def test_libraries_that_cannot_say_so(self):
+        with self.assertRaisesRegex(ValueError, "trains on all rows"):
+            adapters.adapter.Adapter("any", 16, 1).limit_training(100)
+
+    def test_contenders_that_train_on_fewer(self):
+        def limited(most, asked):
+            contender = suites.Contender("faiss:LSQ32x8", "FAISS LSQ", max_train_rows=most)
+            return measure.training_rows_of(contender, asked, self.base)
+
+        cases = (None, None, None), (None, 500, 500), (200, 500, 200), (800, 500, 500), (5000, None, 1000)
+        for most, asked, expected in cases:
+            with self.subTest(f"{most} {asked}"):
+                self.assertEqual(limited(most, asked), expected)
 
 
 @unittest.skipUnless("POLARQUANT_LIBRARY" in os.environ, "POLARQUANT_LIBRARY names no library")
@@ -188,6 +236,18 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(point["removed_ids_found"], 0)
                 self.assertAlmostEqual(point["recall"][0], point["recall_after"], delta=0.1)
                 self.assertGreater(churn_report.per_second(result, point), 100)
+
+    def test_training_rows(self):
+        contenders = ("--contenders", "polar:PolarB16", "--nq", "20", "--seeds", "1")
+        recalls = []
+        for limits in ((), ("--train-rows", "1000")):
+            result, _ = self.compare("recall", *contenders, *limits)
+            (row,) = result["contenders"]
+            self.assertNotIn("error", row)
+            self.assertEqual(row["bytes_per_vector"], 16)
+            self.assertEqual(result["settings"].get("train_rows"), 1000 if limits else None)
+            recalls.append(row["points"][0]["recall"][0])
+        self.assertGreater(recalls[0], recalls[1])
 
     def test_filters(self):
         contenders = "polar:Polar4;polar:Polar4+ids;polar:IVF16,Polar4@nprobe=4"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the runner asks of a library."""
 
+import numpy as np
+
 
 class Adapter:
     """An index for inner product, built once and searched with several settings.
@@ -12,14 +14,31 @@ class Adapter:
     is_ours = False
     #: Names of the search parameters that `set_params` knows.
     params = ()
+    #: Whether `build` can train on a part of the base.
+    trains_on_part = False
 
     def library(self):
         """Name and version, as on PyPI."""
         raise NotImplementedError
 
     def build(self, base):
-        """Trains on base, (n, dim) float32, and adds it; row i gets id i."""
+        """Trains on base, (n, dim) float32, and adds it; row i gets id i. With `trains_on_part` it trains on
+        `training_rows(base)`."""
         raise NotImplementedError
+
+    def limit_training(self, rows):
+        """Called before `build` where it is to train on so many rows of the base."""
+        if not self.trains_on_part:
+            raise ValueError(f"{self.what}: its library trains on all rows that it is given")
+        self._train_rows = rows
+
+    def training_rows(self, base):
+        """Those of the base to train on: all, or as many as were asked for, drawn at random but always the
+        same, in their order."""
+        if self._train_rows is None or self._train_rows >= len(base):
+            return base
+        drawn = np.random.default_rng(0).choice(len(base), self._train_rows, replace=False)
+        return base[np.sort(drawn)]
 
     def prepare_changes(self):
         """Called before `build` where rows will be upserted and removed by their ids."""
@@ -71,6 +90,7 @@ class Adapter:
         self.what = what
         self.dim = dim
         self.threads = threads
+        self._train_rows = None
 
     def refuse(self, allowed):
         raise ValueError(f"{self.what} (allowed: {allowed})")
@@ -79,6 +99,7 @@ class Adapter:
 class GrowingAdapter(Adapter):
     """One that is trained first, so that its size without rows is known."""
 
+    trains_on_part = True
     _size_without_rows = None
 
     def bytes_per_vector(self, base):

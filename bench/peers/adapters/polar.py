@@ -26,7 +26,7 @@ class Polar(GrowingAdapter):
         return f"polarquant {polarquant.__version__}"
 
     def build(self, base):
-        self._index.train(base)
+        self._index.train(self.training_rows(base))
         self._size_without_rows = self.stored_bytes()
         if self._with_ids:
             self._index.add_with_ids(base, np.arange(len(base)))

@@ -23,7 +23,7 @@ class Faiss(GrowingAdapter):
         return f"faiss-cpu {faiss.__version__} ({faiss.get_compile_options().strip()})"
 
     def build(self, base):
-        self._index.train(base)
+        self._index.train(self.training_rows(base))
         self._size_without_rows = self.stored_bytes()
         if self._with_ids:
             self._index.add_with_ids(base, np.arange(len(base)))
