@@ -72,7 +72,7 @@ struct BoundedRows {
     std::vector<uint32_t> expected;
     const std::vector<uint32_t> all = rows_of(tile);
     for (size_t i = 0; i < all.size(); ++i)
-      if (plain[i] >= threshold) expected.push_back(all[i]);
+      if (!(plain[i] < threshold)) expected.push_back(all[i]);
     REQUIRE(found == expected);
   }
 };
@@ -124,6 +124,27 @@ TEST_CASE("window tables of extreme queries fit bytes", "[scan][kernels][few-byt
       WindowTables made;
       make_window_tables(some.rows.scan, some.query, &made);
       REQUIRE(made.entries == tables.entries);
+    });
+  }
+}
+
+TEST_CASE("sums that overflow leave no row out", "[scan][kernels][few-bytes]") {
+  for (const std::string spec : {"Polar1", "PolarB9-km5"}) {
+    BoundedRows some(spec, 128, Metric::inner_product, false);
+    WindowTables tables;
+    set_window_tables(some.rows.scan, some.query, &tables);
+    const RowBounds bounds = {&some.rows.scan, &some.query, &tables,
+                              some.rows.scan.has_centroids()};
+    constexpr float kMost = std::numeric_limits<float>::max();
+    some.query.score.base = -kMost;
+    some.query.score.weight = kMost;
+    some.query.score.dot_scale[0] = kMost;
+    for (float& base : some.query.centroid_bases) base = -kMost;
+    some.query.centroid_radius = kMost;
+    const std::vector<float> plain = some.bounds(&tables, bounds.by_centroids);
+    on_every_target([&] {
+      for (const float threshold : {-std::numeric_limits<float>::infinity(), 0.0F, kMost})
+        some.check_found(bounds, plain, threshold);
     });
   }
 }

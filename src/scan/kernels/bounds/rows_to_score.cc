@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -131,11 +130,12 @@ struct BlockScores {
 
 using FloatTag = hn::CappedTag<float, 16>;
 
-/// Ge(values, least) of rows row …, at their places in 64 bits.
+/// Which of the values of rows row … are not less than `least`, at their places in 64 bits: sums
+/// that are no numbers leave no row out, and nothing is less than −infinity.
 HWY_ATTR HWY_INLINE uint64_t reached_bits(hn::Vec<FloatTag> values, hn::Vec<FloatTag> least,
                                           size_t row) {
   alignas(8) uint8_t mask_bits[8] = {};
-  hn::StoreMaskBits(FloatTag(), hn::Ge(values, least), mask_bits);
+  hn::StoreMaskBits(FloatTag(), hn::Not(hn::Lt(values, least)), mask_bits);
   uint64_t bits;
   std::memcpy(&bits, mask_bits, sizeof bits);
   return bits << row;
@@ -282,14 +282,9 @@ HWY_INLINE void fetch_block(const BlockLayout& layout, const ScanTile& tile, int
   fetch_payloads(layout, tile, block);
 }
 
-HWY_ATTR float finite(float threshold) {
-  return std::isfinite(threshold) ? threshold : std::numeric_limits<float>::lowest();
-}
-
 HWY_ATTR int find_rows(const RowBounds& bounds, const ScanTile& tile, int block, float threshold,
                        WaitingRows* waiting, uint32_t* rows) {
   const auto first_row = static_cast<uint32_t>(block * kBlockRows);
-  threshold = finite(threshold);
   uint64_t reached = tile.allowed[block];
   int kept = 0;
   if (bounds.by_centroids || bounds.tables != nullptr) {
@@ -311,8 +306,7 @@ HWY_ATTR int find_rows(const RowBounds& bounds, const ScanTile& tile, int block,
 HWY_ATTR int find_waiting_rows(const RowBounds& bounds, const ScanTile& tile, float threshold,
                                WaitingRows* waiting, uint32_t* rows) {
   int kept = 0;
-  while (waiting->count > 0)
-    kept += bound_waiting(bounds, tile, finite(threshold), waiting, rows + kept);
+  while (waiting->count > 0) kept += bound_waiting(bounds, tile, threshold, waiting, rows + kept);
   return kept;
 }
 
