@@ -13,9 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 expected=$here/expected.txt
 work=$1
 shift
-# One thread suffices here, and not every clang has OpenMP beside it.
-flags=(-std=c++20 -ffp-contract=off -Wno-unknown-pragmas
-  -I "$here/without_openmp")
+flags=(-std=c++20 -ffp-contract=off)
 while [[ $1 != -- ]]; do
   # As a system folder /usr/include would come before the compiler's own headers.
   [[ $1 == /usr/include ]] || flags+=(-isystem "$1")

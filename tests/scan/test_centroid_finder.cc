@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The fast search for the nearest centroid against the plain one, and what codecs make of both.
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "src/codec/centroids.h"
 #include "src/codec/codec.h"
+#include "src/core/call_threads.h"
 #include "src/scan/search/fast_codec_kernels.h"
 #include "tests/codec/few_bytes.h"
 #include "tests/scan/every_target.h"
@@ -44,20 +43,6 @@ std::vector<float> rows_near(const std::vector<float>& centroids, int dim, int64
   }
   return rows;
 }
-
-/// Makes loops without a count of their own take `threads`.
-class DefaultThreads {
- public:
-  explicit DefaultThreads(int threads) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
-  }
-  ~DefaultThreads() { omp_set_num_threads(before_); }
-  DefaultThreads(const DefaultThreads&) = delete;
-  DefaultThreads& operator=(const DefaultThreads&) = delete;
-
- private:
-  int before_;
-};
 
 TEST_CASE("the fast search finds the centroids that the plain one does", "[scan][centroids]") {
   on_every_target([] {
@@ -125,7 +110,7 @@ TEST_CASE("training and codes about centroids do not depend on kernels and threa
       const auto plain = few_bytes_codec(spec, metric);
       const std::vector<uint8_t> codes = codes_of(*plain, others);
       for (const int threads : {1, 2, 3}) {
-        const DefaultThreads as_many(threads);
+        const CallThreads as_many(threads);
         for (const bool fast : {false, true}) {
           CAPTURE(threads, fast);
           Codec codec(parse_spec(spec), kFewDim, metric, {});

@@ -2,14 +2,13 @@
 // What margins are measured on rows of different kinds, and what searches lose with them.
 #include "src/scan/search/measure_margins.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "src/core/call_threads.h"
 #include "src/core/random.h"
 #include "src/scan/search/row_filter.h"
 #include "src/scan/stores/row_store.h"
@@ -102,13 +101,11 @@ TEST_CASE("rows with a few long axes take no larger margins", "[scan][margins]")
 
 TEST_CASE("margins are measured alike by any number of threads", "[scan][margins]") {
   const std::vector<float> rows = skewed_rows(1500, 3);
-  const int threads = omp_get_max_threads();
   std::vector<SearchMargins> measured;
   for (const int some : {1, 3}) {
-    omp_set_num_threads(some);
+    const CallThreads call_threads(some);
     measured.push_back(trained("Polar2-pca", Metric::l2, rows, measure_margins)->search_margins());
   }
-  omp_set_num_threads(threads);
   CHECK(measured[0] != SearchMargins{});
   CHECK(measured[0] == measured[1]);
 }
