@@ -63,7 +63,7 @@ FOREIGN = {
                "include/polarquant/faiss_parameters.h"},
     "cuda": {"cuda"},
     "cublas": {"cuda"},
-    "omp.h": {"src/core", "src/faiss"},
+    "omp.h": {"src/core"},
     "hwy/": {"src/simd", "src/scan/kernels"},
 }
 C_HEADERS = layers_below("include/polarquant/polarquant.h")

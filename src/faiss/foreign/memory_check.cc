@@ -18,7 +18,6 @@
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/VectorTransform.h>
 #include <faiss/utils/distances.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +26,8 @@
 #include <cstdint>
 #include <new>
 #include <typeinfo>
+
+#include "src/core/threads.h"
 
 namespace polarquant {
 namespace {
@@ -221,7 +222,7 @@ struct Search {
   }
 };
 
-double omp_threads() { return omp_get_max_threads(); }
+double call_threads() { return default_threads(); }
 
 struct Training {
   double threads;
@@ -331,7 +332,7 @@ RangePart part_of_flat(const ::faiss::IndexFlat& index, idx_t n) {
   const bool by_products = n >= threshold;
   for (RangePart part = {n, index.ntotal};;) {
     const double buffers =
-        by_products ? as_double(part.rows) / as_double(block) + 1 : omp_threads();
+        by_products ? as_double(part.rows) / as_double(block) + 1 : call_threads();
     if (has_memory(product_bytes(as_double(n), as_double(part.rows)) +
                    found_bytes(as_double(part.queries), as_double(part.rows), buffers)))
       return part;
@@ -348,7 +349,8 @@ RangePart part_of_flat(const ::faiss::IndexFlat& index, idx_t n) {
 }  // namespace
 
 void require_search_memory(const ::faiss::Index& index, idx_t n, idx_t k, idx_t nprobe) {
-  require_memory(Search{as_double(n), as_double(k), omp_threads(), as_double(nprobe)}.bytes(index));
+  require_memory(
+      Search{as_double(n), as_double(k), call_threads(), as_double(nprobe)}.bytes(index));
 }
 
 RangePart part_of_range_search(const ::faiss::Index& index, idx_t n, idx_t nprobe) {
@@ -356,7 +358,7 @@ RangePart part_of_range_search(const ::faiss::Index& index, idx_t n, idx_t nprob
   const bool has_products =
       index.metric_type == ::faiss::METRIC_L2 || index.metric_type == ::faiss::METRIC_INNER_PRODUCT;
   if (flat != nullptr && has_products) return part_of_flat(*flat, n);
-  const double threads = omp_threads();
+  const double threads = call_threads();
   const double found = most_found(index, as_double(nprobe));
   for (idx_t queries = n;; queries = (queries + 1) / 2) {
     const Search search = {as_double(queries), 1, threads, as_double(nprobe)};
@@ -367,7 +369,7 @@ RangePart part_of_range_search(const ::faiss::Index& index, idx_t n, idx_t nprob
 }
 
 void require_training_memory(const ::faiss::Index& index, idx_t n) {
-  require_memory(Training{omp_threads()}.bytes(index, as_double(n)));
+  require_memory(Training{call_threads()}.bytes(index, as_double(n)));
 }
 
 void require_packing_memory(const ::faiss::Index& index, idx_t n) {
@@ -378,7 +380,7 @@ void require_packing_memory(const ::faiss::Index& index, idx_t n) {
     // The map from ids is of all rows; FAISS takes them in blocks.
     bytes += 80 * rows + 16 * as_double(lists->direct_map.hashtable.size());
     rows = std::min(rows, 65536.0);
-    bytes += Search{rows, 1, omp_threads()}.bytes(*lists->quantizer) +
+    bytes += Search{rows, 1, call_threads()}.bytes(*lists->quantizer) +
              rows * (4 * as_double(lists->code_size) + kFloat * index.d + 32);
     if (const auto* product = as<::faiss::IndexIVFPQFastScan>(index)) pq = &product->pq;
   } else if (const auto* codes = as<::faiss::IndexPQFastScan>(index)) {
@@ -389,7 +391,7 @@ void require_packing_memory(const ::faiss::Index& index, idx_t n) {
   }
   // Rows are coded by threads, or by tables where parts are wide.
   if (pq != nullptr)
-    bytes += pq->dsub < 16 ? omp_threads() * kFloat * as_double(pq->ksub)
+    bytes += pq->dsub < 16 ? call_threads() * kFloat * as_double(pq->ksub)
                            : std::min(rows, 262144.0) * table_bytes(*pq);
   require_memory(bytes);
 }

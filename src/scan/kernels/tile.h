@@ -34,6 +34,11 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
           static_cast<int>(row % kBlockRows)};
 }
 
+/// Its position in the whole.
+inline int64_t id_of(const ScanTile& tile, uint32_t row) {
+  return tile.first_row[row / kBlockRows] + row % kBlockRows;
+}
+
 /// Candidates lie far apart, and memory answers slowly: what is fetched so many rows ahead comes in
 /// time. What is fetched further ahead than a core has lines under way is waited for
 /// (docs/dev/tuning.md, "Kernels").

@@ -8,8 +8,6 @@
 namespace polarquant {
 namespace {
 
-constexpr int kPairsPerSegment = kSegmentDims / 2;
-
 /// What the window of a pair of the part may add.
 struct Products {
   int32_t all[WindowTables::kEntries];
@@ -17,10 +15,7 @@ struct Products {
   int32_t most;
 
   Products(const Int8Part& part, const ScanQuery& query, int pair) {
-    const int position =
-        (part.first_segment + pair / kPairsPerSegment) * kSegmentDims + pair % kPairsPerSegment;
-    const int32_t x = query.values[static_cast<size_t>(position)];
-    const int32_t y = query.values[static_cast<size_t>(position + kPairsPerSegment)];
+    const auto [x, y] = query_pair(part, query, pair);
     for (size_t window = 0; window < WindowTables::kEntries; ++window)
       all[window] = x * part.x[window] + y * part.y[window];
     const auto [low, high] = std::minmax_element(std::begin(all), std::end(all));
@@ -44,6 +39,14 @@ int count_windows(const ScanCodec& codec) {
   int count = 0;
   for (const Int8Part& part : codec.stages()[0].parts) count += pairs_of(part.dim);
   return count;
+}
+
+QueryPair query_pair(const Int8Part& part, const ScanQuery& query, int pair) {
+  constexpr int kPairsPerSegment = kSegmentDims / 2;
+  const int position =
+      (part.first_segment + pair / kPairsPerSegment) * kSegmentDims + pair % kPairsPerSegment;
+  return {query.values[static_cast<size_t>(position)],
+          query.values[static_cast<size_t>(position + kPairsPerSegment)]};
 }
 
 // From 2 on, so that its reciprocal fits 16 bits.

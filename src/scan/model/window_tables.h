@@ -34,6 +34,13 @@ struct WindowTables {
 bool has_windows_only(const ScanCodec& codec);
 /// Windows of such a codec's rows.
 int count_windows(const ScanCodec& codec);
+/// The query's values of a part's pair.
+struct QueryPair {
+  int8_t x;
+  int8_t y;
+};
+QueryPair query_pair(const Int8Part& part, const ScanQuery& query, int pair);
+
 /// The unit of a query's tables, where no window's products differ by more than `most_range`, and
 /// the number that divides by it: ((product − least) · reciprocal >> 16) + 1 is at least their
 /// quotient.

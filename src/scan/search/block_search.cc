@@ -200,13 +200,18 @@ class BlockSearch final : public QueryGroups {
     }
   }
 
-  void scan_every_row(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
+  /// Of a staged or an exhaustive scan.
+  WorkStealingRanges::Range take_range(const SliceOfQueries& slice,
+                                       WorkStealingRanges* ranges) const {
     const int64_t capacity = plan_.tile_blocks;
-    const int64_t least = std::min(capacity, kSmallestRange);
     const int64_t most = threads_ > 1 ? std::min(capacity, kMostTaken) : capacity;
+    return ranges->take(slice.limits.thread, std::min(capacity, kSmallestRange), most);
+  }
+
+  void scan_every_row(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     worker->every->begin(queries_.data() + slice.first, slice.count);
     WorkStealingRanges::Range range;
-    while ((range = ranges->take(slice.limits.thread, least, most)).count > 0) {
+    while ((range = take_range(slice, ranges)).count > 0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
       worker->every->search_tile(*worker->tile, slice.best, slice.limits);
@@ -216,10 +221,10 @@ class BlockSearch final : public QueryGroups {
   void scan_staged(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const ScanQuery* queries = queries_.data() + slice.first;
     const int64_t capacity = plan_.tile_blocks;
-    const int64_t least = std::min(capacity, kSmallestRange);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
       for (WorkStealingRanges::Range range;
-           (range = ranges->take(slice.limits.thread, least, capacity)).count > 0;) {
+           (range = ranges->take(slice.limits.thread, std::min(capacity, kSmallestRange), capacity))
+               .count > 0;) {
         worker->tile->blocks = 0;
         load(slice, range, worker);
         worker->staged->search(*worker->tile, queries, slice.count, slice.best, slice.limits);
@@ -227,11 +232,10 @@ class BlockSearch final : public QueryGroups {
       return;
     }
     // Candidates of one range wait while others are read.
-    const int64_t most = threads_ > 1 ? std::min(capacity, kMostTaken) : capacity;
     worker->tile->blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
-      const WorkStealingRanges::Range range = ranges->take(slice.limits.thread, least, most);
+      const WorkStealingRanges::Range range = take_range(slice, ranges);
       // Packed blocks lie where the ones before them did.
       const bool is_full = loader_.packs() ? worker->tile->blocks > 0
                                            : worker->tile->blocks + range.count > capacity;

@@ -61,7 +61,7 @@ void EveryRowSearch::score(const ScanTile& tile, const ScanQuery& query, int cou
     for (size_t i = 0; i < stages.size(); ++i)
       candidate_dots(tile, codec_, stages[i], query, rows, some, values_.data(), piece_->dots[i]);
     for (int i = 0; i < some; ++i) {
-      const ScanTerms terms = gathered.row(i, codec_.has_centroids());
+      const ScanTerms terms = gathered.row(i, codec_);
       const ScoreConstants by = query.score_of(terms);
       float score = stages.size() == 2
                         ? similarity(by, terms, piece_->dots[0][i], piece_->dots[1][i])
@@ -69,7 +69,7 @@ void EveryRowSearch::score(const ScanTile& tile, const ScanQuery& query, int cou
       score = with_error_bound(query, terms, score);
       if (!(-score <= best->worst_key())) continue;
       const float least = bounded_ ? std::min(score, centroid_bound(query, terms)) : score;
-      best->push({-least, -score, tile.first_row[rows[i] / kBlockRows] + rows[i] % kBlockRows});
+      best->push({-least, -score, id_of(tile, rows[i])});
     }
   }
 }

@@ -44,7 +44,7 @@ inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, const Sca
         codec.has_centroids() ? SignSums() : sign_sums(codec, query, place_of(tile, row));
     least = bounded_score(query, terms, score, signs, two_stages, dot[0]);
   }
-  best->push({-least, -score, tile.first_row[row / kBlockRows] + row % kBlockRows});
+  best->push({-least, -score, id_of(tile, row)});
 }
 
 }  // namespace polarquant

@@ -16,10 +16,6 @@ namespace {
 /// Rows of a list whose signs are fetched while other lists are searched.
 constexpr int kFetchedOfList = 32;
 
-int64_t id_of(const ScanTile& tile, uint32_t row) {
-  return tile.first_row[row / kBlockRows] + row % kBlockRows;
-}
-
 /// A bound that about `wanted` of the rows reach, judged by a sample of them.
 float bound_reached_by(int64_t wanted, const float* bounds, int count) {
   constexpr int kMaxSample = 32;

@@ -33,9 +33,11 @@ struct GatheredTerms {
   alignas(64) float bias[kBlockRows];
   alignas(64) int32_t centroid[kBlockRows];  // where codes have them
 
-  ScanTerms row(int i, bool has_centroids) const {
-    return {scale[i], constant[i], scale[i],
-            has_centroids ? static_cast<float>(centroid[i]) : 0.0F};
+  /// As load_terms of row_values.h.
+  ScanTerms row(int i, const ScanCodec& codec) const {
+    if (codec.has_centroids())
+      return {scale[i], constant[i], scale[i], static_cast<float>(centroid[i])};
+    return {scale[i], constant[i], codec.metric() == Metric::l2 ? bias[i] : scale[i]};
   }
 };
 /// `count`: 1 to kBlockRows.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "src/scan/kernels/bounds/load_terms.h"
 
@@ -34,11 +35,11 @@ class WindowProducts {
   }
 
   /// The least and the largest product.
-  HWY_ATTR void range(int16_t x, int16_t y, int32_t* least, int32_t* most) const {
+  HWY_ATTR void range(QueryPair query, int32_t* least, int32_t* most) const {
     auto low = hn::Set(d_, std::numeric_limits<int16_t>::max());
     auto high = hn::Set(d_, std::numeric_limits<int16_t>::min());
     for (size_t window = 0; window < WindowTables::kEntries; window += hn::Lanes(d_)) {
-      const auto product = products(window, x, y);
+      const auto product = products(window, query);
       low = hn::Min(low, product);
       high = hn::Max(high, product);
     }
@@ -49,7 +50,7 @@ class WindowProducts {
     *least = *std::min_element(lows, lows + hn::Lanes(d_));
     *most = *std::max_element(highs, highs + hn::Lanes(d_));
   }
-  HWY_ATTR void put_entries(int16_t x, int16_t y, int32_t least, uint32_t reciprocal,
+  HWY_ATTR void put_entries(QueryPair query, int32_t least, uint32_t reciprocal,
                             uint8_t* entries) const {
     const hn::RebindToUnsigned<decltype(d_)> du;
     const hn::Rebind<uint8_t, decltype(d_)> d8;
@@ -57,17 +58,17 @@ class WindowProducts {
     const auto divisor = hn::Set(du, static_cast<uint16_t>(reciprocal));
     const auto one = hn::Set(d_, int16_t{1});
     for (size_t window = 0; window < WindowTables::kEntries; window += hn::Lanes(d_)) {
-      const auto above = hn::BitCast(du, hn::Sub(products(window, x, y), lowest));
+      const auto above = hn::BitCast(du, hn::Sub(products(window, query), lowest));
       const auto quotient = hn::BitCast(d_, hn::MulHigh(above, divisor));
       hn::StoreU(hn::DemoteTo(d8, hn::Add(quotient, one)), d8, entries + window);
     }
   }
 
  private:
-  HWY_ATTR HWY_INLINE hn::Vec<hn::CappedTag<int16_t, 32>> products(size_t window, int16_t x,
-                                                                   int16_t y) const {
-    return hn::Add(hn::Mul(hn::Load(d_, x_ + window), hn::Set(d_, x)),
-                   hn::Mul(hn::Load(d_, y_ + window), hn::Set(d_, y)));
+  HWY_ATTR HWY_INLINE hn::Vec<hn::CappedTag<int16_t, 32>> products(size_t window,
+                                                                   QueryPair query) const {
+    return hn::Add(hn::Mul(hn::Load(d_, x_ + window), hn::Set(d_, int16_t{query.x})),
+                   hn::Mul(hn::Load(d_, y_ + window), hn::Set(d_, int16_t{query.y})));
   }
 
   static constexpr hn::CappedTag<int16_t, 32> d_{};
@@ -75,46 +76,31 @@ class WindowProducts {
   alignas(64) int16_t y_[WindowTables::kEntries];
 };
 
-/// Calls visit(x, y, window) with the query's values for each pair of a part.
-template <class Visit>
-HWY_ATTR HWY_INLINE void for_each_pair(const Int8Part& part, const ScanQuery& query, Visit visit) {
-  constexpr int kHalf = kSegmentDims / 2;
-  const int pairs = pairs_of(part.dim);
-  for (int pair = 0; pair < pairs; ++pair) {
-    const int8_t* values =
-        &query.values[static_cast<size_t>((part.first_segment + pair / kHalf) * kSegmentDims)];
-    visit(values[pair % kHalf], values[kHalf + pair % kHalf], pair);
-  }
-}
-
 HWY_ATTR void make_tables(const ScanCodec& codec, const ScanQuery& query, WindowTables* tables) {
-  const Int8Stage& stage = codec.stages()[0];
+  const std::vector<Int8Part>& parts = codec.stages()[0].parts;
   const auto windows = static_cast<size_t>(count_windows(codec));
-  tables->entries.resize(windows * WindowTables::kEntries);
-  tables->least = 0;
+  std::vector<int32_t> least_of_windows(windows);
+  int32_t* least = least_of_windows.data();
   int32_t most_range = 0;
-  for (const Int8Part& part : stage.parts) {
+  tables->least = 0;
+  for (const Int8Part& part : parts) {
     const WindowProducts products(part);
-    for_each_pair(part, query, [&](int16_t x, int16_t y, int) HWY_ATTR {
-      int32_t least;
+    for (int pair = 0; pair < pairs_of(part.dim); ++pair, ++least) {
       int32_t most;
-      products.range(x, y, &least, &most);
-      most_range = std::max(most_range, most - least);
-      tables->least += least;
-    });
+      products.range(query_pair(part, query, pair), least, &most);
+      most_range = std::max(most_range, most - *least);
+      tables->least += *least;
+    }
   }
   tables->unit = window_unit(most_range);
   const uint32_t reciprocal = window_reciprocal(tables->unit);
+  tables->entries.resize(windows * WindowTables::kEntries);
   uint8_t* entries = tables->entries.data();
-  for (const Int8Part& part : stage.parts) {
+  least = least_of_windows.data();
+  for (const Int8Part& part : parts) {
     const WindowProducts products(part);
-    for_each_pair(part, query, [&](int16_t x, int16_t y, int) HWY_ATTR {
-      int32_t least;
-      int32_t most;
-      products.range(x, y, &least, &most);
-      products.put_entries(x, y, least, reciprocal, entries);
-      entries += WindowTables::kEntries;
-    });
+    for (int pair = 0; pair < pairs_of(part.dim); ++pair, entries += WindowTables::kEntries)
+      products.put_entries(query_pair(part, query, pair), *least++, reciprocal, entries);
   }
 }
 
@@ -182,45 +168,28 @@ HWY_ATTR uint64_t load_scores(const RowBounds& bounds, const ScanTile& tile, int
   return reached & tile.allowed[block];
 }
 
-#if POLAR_SIMD_VBMI
-
 HWY_ATTR void add_waiting(const BlockScores& scores, uint64_t rows, uint32_t first_row,
                           bool has_error, WaitingRows* waiting) {
-  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  for (size_t row = 0; row < kBlockRows; row += 16) {
-    const auto here = static_cast<__mmask16>(rows >> row);
-    const auto first = static_cast<int>(first_row + row);
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> du;
+  for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
+    const uint64_t bits = rows >> row;
+    alignas(8) uint8_t mask_bits[8];
+    std::memcpy(mask_bits, &bits, sizeof bits);
+    const auto here = hn::LoadMaskBits(d, mask_bits);
+    const auto numbers = hn::Iota(du, static_cast<uint32_t>(first_row + row));
     const auto to = static_cast<size_t>(waiting->count);
     // Compressed in a register: the form that compresses into memory is slow on some machines.
-    _mm512_storeu_si512(
-        waiting->rows + to,
-        _mm512_maskz_compress_epi32(here, _mm512_add_epi32(lanes, _mm512_set1_epi32(first))));
-    _mm512_storeu_ps(waiting->offsets + to,
-                     _mm512_maskz_compress_ps(here, _mm512_load_ps(scores.offset + row)));
-    _mm512_storeu_ps(waiting->scales + to,
-                     _mm512_maskz_compress_ps(here, _mm512_load_ps(scores.scale + row)));
-    if (has_error)
-      _mm512_storeu_ps(waiting->errors + to,
-                       _mm512_maskz_compress_ps(here, _mm512_load_ps(scores.error + row)));
-    waiting->count += std::popcount(static_cast<uint16_t>(here));
+    const auto add = [&](const float* from, float* list) HWY_ATTR {
+      hn::StoreU(hn::Compress(hn::Load(d, from + row), here), d, list + to);
+    };
+    hn::StoreU(hn::Compress(numbers, hn::RebindMask(du, here)), du, waiting->rows + to);
+    add(scores.offset, waiting->offsets);
+    add(scores.scale, waiting->scales);
+    if (has_error) add(scores.error, waiting->errors);
+    waiting->count += static_cast<int>(hn::CountTrue(d, here));
   }
 }
-
-#else
-
-HWY_ATTR void add_waiting(const BlockScores& scores, uint64_t rows, uint32_t first_row,
-                          bool has_error, WaitingRows* waiting) {
-  for (; rows != 0; rows &= rows - 1) {
-    const int row = std::countr_zero(rows);
-    const auto to = static_cast<size_t>(waiting->count++);
-    waiting->rows[to] = first_row + static_cast<uint32_t>(row);
-    waiting->offsets[to] = scores.offset[row];
-    waiting->scales[to] = scores.scale[row];
-    if (has_error) waiting->errors[to] = scores.error[row];
-  }
-}
-
-#endif
 
 /// Bit i: row i of the first kBlockRows from `first` on may reach the threshold. No rounding makes
 /// less of a larger dot product.

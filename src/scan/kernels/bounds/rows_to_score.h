@@ -5,6 +5,7 @@
 // score with most_window_dot (window_tables.h), by all of its bytes but without decoding them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "src/scan/kernels/tile.h"
@@ -16,6 +17,8 @@ namespace polarquant {
 /// Whether this machine looks up bytes of 64 rows at once. Elsewhere scoring a row takes no longer
 /// than the bound by windows.
 bool machine_looks_up_bytes();
+/// The most bytes of a row's payload whose columns lie in the first-level cache beside a table.
+inline constexpr size_t kMostWindowBytes = 256;
 /// Whether the codec has windows only, in few enough bytes for this bound.
 bool fits_window_tables(const ScanCodec& codec);
 /// As set_window_tables.

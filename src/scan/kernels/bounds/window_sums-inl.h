@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sums of 64 rows' entries in window tables. The rows' bytes are laid out anew, byte b of all rows
-// in one register, the column; a window of all rows then takes two shifts of neighbouring columns,
+// Sums of rows' entries in window tables. The rows' bytes are laid out anew, byte b of 64 rows in
+// one register, the column; a window of all rows then takes two shifts of neighbouring columns,
 // and its entries one look-up in 256 bytes.
 #if defined(POLARQUANT_WINDOW_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_WINDOW_SUMS_INL_H_
@@ -15,18 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/scan/kernels/bounds/rows_to_score.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/window_tables.h"
 #include "src/simd/capabilities.h"
 #include "src/simd/window_decode-inl.h"
-
-#ifndef POLARQUANT_WINDOW_SUMS_CONSTANTS_
-#define POLARQUANT_WINDOW_SUMS_CONSTANTS_
-namespace polarquant {
-/// The most bytes of a row's payload whose columns lie in the first-level cache beside a table.
-inline constexpr size_t kMostWindowBytes = 256;
-}  // namespace polarquant
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
