@@ -41,6 +41,7 @@
 #include "polarquant/blocks.h"
 #include "polarquant/index.h"
 #include "polarquant/files.h"
+#include "polarquant/build.h"
 #include "polarquant/advice.h"
 #include "polarquant/cuda.h"
 /* clang-format on */

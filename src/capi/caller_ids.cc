@@ -48,6 +48,13 @@ std::vector<int64_t> CallerIds::sorted() const {
   return ids;
 }
 
+void CallerIds::read_rising(size_t first, std::span<int64_t> into) const {
+  mapped_->require_intact(first * sizeof(int64_t), into.size_bytes());
+  const std::span<const int64_t> ids = in_file().subspan(first, into.size());
+  require_rising(ids);
+  std::copy(ids.begin(), ids.end(), into.begin());
+}
+
 CallerIds CallerIds::in_memory() const {
   if (mapped_ == nullptr) return *this;
   const std::vector<int64_t> ids = sorted();

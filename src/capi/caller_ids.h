@@ -30,6 +30,9 @@ class CallerIds {
   bool contains(int64_t id) const;
   /// All, rising.
   std::vector<int64_t> sorted() const;
+  /// Of those that lie in a file: the ids from the place `first` on, not more than there are.
+  /// Throws corrupt_data unless they are what was written, and rise.
+  void read_rising(size_t first, std::span<int64_t> into) const;
   CallerIds in_memory() const;
   /// Throws corrupt_data unless what lies in a file is what was written.
   void verify() const;

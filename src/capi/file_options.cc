@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/file_options.h"
 
+#include "src/capi/argument_checks.h"
 #include "src/capi/options.h"
 #include "src/core/status.h"
 
@@ -10,6 +11,14 @@ namespace {
 void require_flag(const char* name, int32_t value) {
   require(value == 0 || value == 1, StatusCode::bad_argument,
           "options.{}: {} is not allowed; 0 or 1", name, value);
+}
+
+constexpr int64_t kLeastBuilderMemory = int64_t{1} << 20;
+
+polar_builder_options default_builder_options() {
+  auto options = sized<polar_builder_options>();
+  options.memory_bytes = int64_t{1} << 30;
+  return options;
 }
 
 }  // namespace
@@ -29,6 +38,13 @@ polar_save_options read_save_options(const polar_save_options* given) {
   return options;
 }
 
+polar_builder_options read_builder_options(const polar_builder_options* given) {
+  const auto options = read_over(default_builder_options(), "options", given);
+  require_flag("replace", options.replace);
+  require_count("options.memory_bytes", options.memory_bytes, kLeastBuilderMemory);
+  return options;
+}
+
 }  // namespace polarquant::capi
 
 extern "C" void polar_load_options_init_sized(polar_load_options* options, size_t struct_size) {
@@ -37,4 +53,9 @@ extern "C" void polar_load_options_init_sized(polar_load_options* options, size_
 
 extern "C" void polar_save_options_init_sized(polar_save_options* options, size_t struct_size) {
   polarquant::capi::fill_over(polarquant::capi::sized<polar_save_options>(), options, struct_size);
+}
+
+extern "C" void polar_builder_options_init_sized(polar_builder_options* options,
+                                                 size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::default_builder_options(), options, struct_size);
 }

@@ -5,7 +5,8 @@
 
 namespace {
 
-polar_status unsupported(polar_index** out = nullptr) noexcept {
+template <typename Handle = polar_index>
+polar_status unsupported(Handle** out = nullptr) noexcept {
   if (out != nullptr) *out = nullptr;
   polarquant::capi::set_last_error(
       "index: this library was built without FAISS (POLARQUANT_FAISS=OFF); codec calls are "
@@ -139,3 +140,42 @@ extern "C" polar_status polar_index_clone(const polar_index*, polar_index** out)
 extern "C" polar_status polar_index_memory_bytes(const polar_index*, size_t*) {
   return unsupported();
 }
+
+extern "C" polar_status polar_merge_files(int64_t, const char* const*, const char*,
+                                          const polar_work_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_builder_create(const polar_index*, const char*,
+                                             const polar_builder_options*, polar_builder** out) {
+  return unsupported(out);
+}
+
+extern "C" polar_status polar_builder_resume(const char*, const polar_builder_options*,
+                                             polar_builder** out) {
+  return unsupported(out);
+}
+
+extern "C" void polar_builder_destroy(polar_builder*) {}
+
+extern "C" polar_status polar_builder_add(polar_builder*, int64_t, const float*,
+                                          const polar_work_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_builder_add_with_ids(polar_builder*, int64_t, const float*,
+                                                   const int64_t*, const polar_work_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_builder_write_part(polar_builder*) { return unsupported(); }
+
+extern "C" polar_status polar_builder_finish(polar_builder*, const polar_work_options*) {
+  return unsupported();
+}
+
+extern "C" int32_t polar_builder_dim(const polar_builder*) { return 0; }
+
+extern "C" int64_t polar_builder_ntotal(const polar_builder*) { return 0; }
+
+extern "C" int64_t polar_builder_written(const polar_builder*) { return 0; }

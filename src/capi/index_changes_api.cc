@@ -18,6 +18,7 @@
 #include "src/capi/held_ids.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
+#include "src/capi/merge_rules.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
@@ -93,33 +94,8 @@ void require_new_ids(const polar_index& index, const polar_index& other) {
   }
 }
 
-void require_same_input(const polar_index& index, const polar_index& other) {
-  require(&index != &other, StatusCode::bad_argument, "other: is the index itself");
-  require(index.dim == other.dim && index.metric == other.metric, StatusCode::state_mismatch,
-          "other: has {} dimensions and metric {}; {} and {} are needed", other.dim,
-          static_cast<int>(other.metric), index.dim, static_cast<int>(index.metric));
-}
-
-/// What a refusal of `call`, a check or a merge, is told as.
-template <typename Call>
-void with_merge_errors(const polar_index& index, const polar_index& other, StatusCode refused,
-                       const Call& call) {
-  try {
-    call();
-  } catch (const FaissError&) {
-    throw;  // ours: its text says what is wrong
-  } catch (const ::faiss::FaissException& error) {
-    fail(refused, "other: \"{}\" does not merge into \"{}\" ({})", other.description,
-         index.description, error.what());
-  }
-}
-
 void merge(polar_index& index, polar_index& from) {
-  require(index.row_ids == from.row_ids || index.faiss->ntotal == 0 || from.faiss->ntotal == 0,
-          StatusCode::bad_argument,
-          "other: one of both holds rows with ids of the caller's, the other rows without");
-  with_merge_errors(index, from, StatusCode::state_mismatch,
-                    [&] { require_mergeable(*index.faiss, *from.faiss); });
+  require_rows_mix(index, from);
   if (from.faiss->ntotal == 0) return;
   require_new_ids(index, from);
   // Memory for ids that the handle keeps is taken before rows move.
@@ -132,11 +108,8 @@ void merge(polar_index& index, polar_index& from) {
     coming.insert(listed.begin(), listed.end());
   }
   ids.reserve(ids.size() + coming.size() + from.ids.held().size());
-  const bool renumbered = from.row_ids == polar_index::IdOrigin::positions &&
-                          id_support(*index.faiss) != IdSupport::none;
-  with_merge_errors(index, from, StatusCode::unsupported, [&] {
-    merge_rows(*index.faiss, *from.faiss, renumbered ? index.faiss->ntotal : 0);
-  });
+  with_merge_errors(index, from, StatusCode::unsupported,
+                    [&] { merge_rows(*index.faiss, *from.faiss, numbers_before(index, from)); });
   ids.merge(coming);
   if (!lists_take_ids) ids.merge(from.ids.held());
   from.ids.held().clear();
@@ -232,7 +205,9 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other,
                                           const polar_work_options* options) {
   return run_work("merge", options, [&] {
-    require_same_input(require_object("index", index), require_object("other", other));
+    require_object("index", index);
+    require_object("other", other);
+    require(index != other, StatusCode::bad_argument, "other: is the index itself");
     // In one order, so that two merges of two indexes into each other do not wait for ever.
     const bool other_first = std::less<>()(other, index);
     IndexChange first(other_first ? "other" : "index", other_first ? other : index);

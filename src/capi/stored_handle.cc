@@ -113,7 +113,7 @@ void require_consistent(const polar_index& index, bool has_caller_ids, size_t id
 
 }  // namespace
 
-SectionWriter sections_of(const polar_index& index) {
+SectionWriter sections_of(const polar_index& index, SectionWriter::Produce write_ids) {
   SectionWriter sections;
   ByteWriter head;
   head.put<int32_t>(static_cast<int32_t>(index.metric));
@@ -121,11 +121,12 @@ SectionWriter sections_of(const polar_index& index) {
   head.put_string(index.description);
   sections.add_small(kCallerHead, head.bytes());
   if (index.row_ids == polar_index::IdOrigin::callers && !index.is_polar()) {
-    sections.add_data(kCallerIds, [&index](ByteSink& sink) {
+    const auto write_held = [&index](ByteSink& sink) {
       std::vector<int64_t> ids = held_ids(index);
       std::sort(ids.begin(), ids.end());
       sink.write(ids.data(), ids.size() * sizeof(int64_t));
-    });
+    };
+    sections.add_data(kCallerIds, write_ids ? std::move(write_ids) : write_held);
   }
   add_index_sections(*index.faiss, sections);
   return sections;

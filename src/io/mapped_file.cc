@@ -18,6 +18,11 @@ MappedFile::MappedFile(const std::string& path) {
   data_ = static_cast<const uint8_t*>(mapped);
 }
 
+// What the system refuses costs memory alone.
+void MappedFile::release_pages() const {
+  static_cast<void>(madvise(const_cast<uint8_t*>(data_), bytes_, MADV_DONTNEED));
+}
+
 MappedFile::~MappedFile() { munmap(const_cast<uint8_t*>(data_), bytes_); }
 
 }  // namespace polarquant

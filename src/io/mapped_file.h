@@ -21,6 +21,9 @@ class MappedFile {
   /// On a page boundary.
   const uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
+  /// Takes its pages out of the process's memory; they come back as they are read. For files that
+  /// are read through once: they would else count as memory of whoever reads them.
+  void release_pages() const;
 
  private:
   const uint8_t* data_ = nullptr;

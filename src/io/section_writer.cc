@@ -10,10 +10,21 @@
 namespace polarquant {
 namespace {
 
+/// Tells how many bytes of all sections were made.
+struct Count {
+  const SectionWriter::Watch& watch;
+  uint64_t made = 0;
+
+  void add(uint64_t bytes) {
+    made += bytes;
+    if (watch) watch(made);
+  }
+};
+
 /// Counts bytes and sums each chunk of them, and passes them on where there is a sink.
 class SummingSink final : public ByteSink {
  public:
-  explicit SummingSink(ByteSink* next) : next_(next) {}
+  SummingSink(ByteSink* next, Count& count) : next_(next), count_(count) {}
 
   void write(const void* data, size_t bytes) override {
     if (next_ != nullptr) next_->write(data, bytes);
@@ -37,11 +48,13 @@ class SummingSink final : public ByteSink {
 
  private:
   void end_chunk() {
+    count_.add((total_ - 1) % kChunkBytes + 1);
     sums_.push_back(chunk_.sum());
     chunk_ = StreamingChecksum();
   }
 
   ByteSink* next_;
+  Count& count_;
   uint64_t total_ = 0;
   StreamingChecksum chunk_;
   std::vector<uint64_t> sums_;
@@ -66,9 +79,10 @@ void SectionWriter::add_data(SectionKind kind, Produce produce) {
   sections_.push_back({kind, SectionPlace::data, {}, std::move(produce)});
 }
 
-void SectionWriter::write(ByteSink& sink) const {
+void SectionWriter::write(ByteSink& sink, const Watch& watch) const {
   require(sections_.size() < kMaxSections, StatusCode::unsupported,
           "index: it has {} sections; a file holds at most {}", sections_.size(), kMaxSections - 1);
+  Count count{watch};
   std::vector<uint64_t> sums;
   std::vector<SectionEntry> table(1);
   for (const Section& section : sections_) {
@@ -79,7 +93,7 @@ void SectionWriter::write(ByteSink& sink) const {
       entry.bytes = section.bytes.size();
       entry.checksum = checksum64(section.bytes.data(), section.bytes.size());
     } else {
-      SummingSink summing(nullptr);
+      SummingSink summing(nullptr, count);
       section.produce(summing);
       const std::vector<uint64_t>& own = summing.finish();
       entry.bytes = summing.total();
@@ -108,7 +122,7 @@ void SectionWriter::write(ByteSink& sink) const {
     if (entry.place == SectionPlace::small) {
       if (entry.bytes > 0) sink.write(sections_[i].bytes.data(), sections_[i].bytes.size());
     } else {
-      SummingSink summing(&sink);
+      SummingSink summing(&sink, count);
       sections_[i].produce(summing);
       require(sum_of_sums(summing.finish()) == entry.checksum && summing.total() == entry.bytes,
               StatusCode::internal,

@@ -27,9 +27,13 @@ class SectionWriter {
   /// What `produce` refers to must live until write().
   void add_data(SectionKind kind, Produce produce);
 
+  /// Told, about every MiB, how many bytes of data sections were made so far, in both passes
+  /// together; what it throws ends the writing.
+  using Watch = std::function<void(uint64_t made)>;
+
   /// Writes the file of the sections added. Throws internal when a section came out differently the
   /// second time, as it does when an index is changed while it is written.
-  void write(ByteSink& sink) const;
+  void write(ByteSink& sink, const Watch& watch = {}) const;
 
  private:
   struct Section {

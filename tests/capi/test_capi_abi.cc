@@ -124,6 +124,7 @@ TEST_CASE("defaults fill the caller's struct and no byte beyond it", "[capi]") {
   check_sizes_are_kept(polar_codec_options_init_sized);
   check_sizes_are_kept(polar_load_options_init_sized);
   check_sizes_are_kept(polar_save_options_init_sized);
+  check_sizes_are_kept(polar_builder_options_init_sized);
   check_sizes_are_kept(polar_advice_options_init_sized);
   check_sizes_are_kept(polar_cuda_options_init_sized);
 }
@@ -264,6 +265,18 @@ TEST_CASE("polar_save_options keeps its layout", "[capi]") {
   CHECK(options.struct_size == sizeof options);
   CHECK(options.verify == 0);
   polar_save_options_init(nullptr);
+}
+
+TEST_CASE("polar_builder_options keeps its layout", "[capi]") {
+  CHECK(sizeof(polar_builder_options) == 16);
+  CHECK(offsetof(polar_builder_options, replace) == 4);
+  CHECK(offsetof(polar_builder_options, memory_bytes) == 8);
+  polar_builder_options options;
+  polar_builder_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.replace == 0);
+  CHECK(options.memory_bytes == int64_t{1} << 30);
+  polar_builder_options_init(nullptr);
 }
 
 TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {

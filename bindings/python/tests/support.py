@@ -14,7 +14,7 @@ import polarquant.sqlite
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEADER = ROOT / "include" / "polarquant" / "polarquant.h"
 #: Those of its topics, which it includes.
-TOPICS = [HEADER.with_name(f"{name}.h") for name in "types codec blocks index files advice cuda".split()]
+TOPICS = [HEADER.with_name(f"{name}.h") for name in "types codec blocks index files build advice cuda".split()]
 
 
 def make_rows(n, dim, seed=1):

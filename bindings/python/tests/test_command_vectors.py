@@ -93,15 +93,40 @@ class VectorFilesTest(CommandTest):
         np.testing.assert_array_equal(open_vectors(path, "b").rows(2, 9), 2 * x[2:9])
         self.assert_refused("'a', 'b'", "info", path)
         for name, lists, text in [
-            ("null", [[1.0, 2.0], None], "empty places"),
-            ("hole", [[1.0, None], [1.0, 2.0]], "empty places"),
-            ("short", [[1.0, 2.0], [1.0], [1.0, 2.0, 3.0]], "other lengths"),
+            ("null", [[1.0, 2.0], None], "empty in row 1"),
+            ("hole", [[1.0, None], [1.0, 2.0]], "empty place in row 0"),
+            ("short", [[1.0, 2.0], [1.0], [1.0, 2.0, 3.0]], "1 numbers in row 1"),
             ("none", [], "no rows"),
         ]:
             column = pyarrow.array(lists, pyarrow.list_(pyarrow.float32()))
             parquet.write_table(pyarrow.table({"a": column}), path)
             with self.subTest(name):
                 self.assert_refused(text, "convert", path, self.path("x.npy"))
+
+    @needs("pyarrow")
+    def test_arrow_files_and_columns_of_ids(self):
+        pyarrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+        x = make_rows(10, 4)
+        lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(x.ravel()), 4)
+        ids = [7 * i + 3 for i in range(10)]
+        table = pyarrow.table({"vector": lists, "id": ids, "name": [str(i) for i in ids]})
+        with pyarrow.ipc.new_file(self.path("x.arrow"), table.schema) as writer:
+            writer.write_table(table, max_chunksize=3)
+        parquet.write_table(table, self.path("x.parquet"), row_group_size=4)
+        for name in ("x.arrow", "x.parquet"):
+            with self.subTest(name):
+                vectors = open_vectors(self.path(name))
+                np.testing.assert_array_equal(vectors.rows(2, 9), x[2:9])
+                self.assertEqual(vectors.ids("id").rows(2, 9).tolist(), ids[2:9])
+                with self.assertRaisesRegex(CommandError, "no column of integers 'name'"):
+                    vectors.ids("name")
+        table = table.set_column(1, "id", pyarrow.array([*ids[:6], None, *ids[7:]]))
+        parquet.write_table(table, self.path("x.parquet"), row_group_size=4)
+        with self.assertRaisesRegex(CommandError, "'id' is empty in row 6"):
+            open_vectors(self.path("x.parquet")).ids("id").rows(0, 10)
+        with self.assertRaisesRegex(CommandError, "no columns"):
+            open_vectors(self.rows(5, 3)[1]).ids("id")
 
     def test_a_missing_library_is_named(self):
         for name, module in (("x.hdf5", "h5py"), ("x.parquet", "pyarrow")):

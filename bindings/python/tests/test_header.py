@@ -53,6 +53,8 @@ def _declarations():
 
 def _ctype(declared):
     words = [word for word in declared.replace("*", " * ").split() if word != "const"]
+    if words.count("*") > 1:
+        return ctypes.c_void_p
     if "*" in words:
         return ctypes.c_char_p if words[0] == "char" else ctypes.c_void_p
     return _FUNCTIONS.get(words[0]) or _SCALARS[words[0]]

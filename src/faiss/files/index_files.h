@@ -17,8 +17,8 @@ using CheckFile = std::function<void(SectionReader file)>;
 
 /// Replaces the file as write_index does. An error of `check` is told as a fault of the written
 /// file, and leaves the old one.
-void write_file(const SectionWriter& sections, const std::string& path,
-                const CheckFile& check = {});
+void write_file(const SectionWriter& sections, const std::string& path, const CheckFile& check = {},
+                const SectionWriter::Watch& watch = {});
 void write_file(const SectionWriter& sections, const WriteBytes& write);
 
 SectionReader open_file(const std::string& path, bool memory_map);

@@ -52,9 +52,10 @@ std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const Read
 
 }  // namespace
 
-void write_file(const SectionWriter& sections, const std::string& path, const CheckFile& check) {
+void write_file(const SectionWriter& sections, const std::string& path, const CheckFile& check,
+                const SectionWriter::Watch& watch) {
   AtomicFile file(path);
-  sections.write(file);
+  sections.write(file, watch);
   if (!check) {
     file.commit();
     return;

@@ -97,6 +97,14 @@ StoredIndex read_pre_transform(IndexReading& reading) {
   return {std::move(index), inner.labels_are_rows};
 }
 
+void join_pre_transform(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+  auto& index = dynamic_cast<::faiss::IndexPreTransform&>(joined);
+  auto& other = dynamic_cast<::faiss::IndexPreTransform&>(from);
+  join_rows(*index.index, *other.index, add_id);
+  index.ntotal = index.index->ntotal;
+  other.ntotal = 0;
+}
+
 // ---- Id maps ----
 
 template <typename Map>
@@ -125,6 +133,17 @@ StoredIndex read_id_map(SectionKind tag, IndexReading& reading) {
   index->id_map = std::move(ids);
   if constexpr (std::is_base_of_v<::faiss::IndexIDMap2, MapOverPolar>) index->construct_rev_map();
   return {std::move(index), false};
+}
+
+/// Ids inside are numbers of rows, which go on from those held.
+void join_id_map(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+  auto& index = dynamic_cast<::faiss::IndexIDMap&>(joined);
+  auto& other = dynamic_cast<::faiss::IndexIDMap&>(from);
+  require(add_id == 0, StatusCode::unsupported, "merge: ids of an id map stay as they are");
+  join_rows(*index.index, *other.index, index.ntotal);
+  index.id_map.insert(index.id_map.end(), other.id_map.begin(), other.id_map.end());
+  index.ntotal = index.index->ntotal;
+  other.ntotal = 0;
 }
 
 // ---- Refinement ----
@@ -159,6 +178,16 @@ StoredIndex read_refine(IndexReading& reading) {
   return {std::move(index), true};
 }
 
+void join_refine(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+  auto& index = dynamic_cast<::faiss::IndexRefine&>(joined);
+  auto& other = dynamic_cast<::faiss::IndexRefine&>(from);
+  require(add_id == 0, StatusCode::unsupported, "merge: rows of a refinement have no ids");
+  join_rows(*index.base_index, *other.base_index, index.ntotal);
+  join_rows(*index.refine_index, *other.refine_index, index.ntotal);
+  index.ntotal = index.base_index->ntotal;
+  other.ntotal = 0;
+}
+
 }  // namespace
 
 constinit const StoredKind kStoredPreTransform = {
@@ -167,7 +196,7 @@ constinit const StoredKind kStoredPreTransform = {
       const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index);
       return chain != nullptr && needs_our_sections(*chain->index);
     },
-    add_pre_transform, read_pre_transform};
+    add_pre_transform, read_pre_transform, join_pre_transform};
 
 constinit const StoredKind kStoredIDMap2 = {
     kIDMap2,
@@ -178,7 +207,8 @@ constinit const StoredKind kStoredIDMap2 = {
     [](const ::faiss::Index& index, SectionWriter& sections) {
       add_id_map<::faiss::IndexIDMap2>(kIDMap2, index, sections);
     },
-    [](IndexReading& reading) { return read_id_map<IDMap2OverPolar>(kIDMap2, reading); }};
+    [](IndexReading& reading) { return read_id_map<IDMap2OverPolar>(kIDMap2, reading); },
+    join_id_map};
 
 constinit const StoredKind kStoredIDMap = {
     kIDMap,
@@ -189,7 +219,8 @@ constinit const StoredKind kStoredIDMap = {
     [](const ::faiss::Index& index, SectionWriter& sections) {
       add_id_map<::faiss::IndexIDMap>(kIDMap, index, sections);
     },
-    [](IndexReading& reading) { return read_id_map<IDMapOverPolar>(kIDMap, reading); }};
+    [](IndexReading& reading) { return read_id_map<IDMapOverPolar>(kIDMap, reading); },
+    join_id_map};
 
 constinit const StoredKind kStoredRefine = {
     kRefine,
@@ -198,6 +229,6 @@ constinit const StoredKind kStoredRefine = {
       return both != nullptr &&
              (needs_our_sections(*both->base_index) || needs_our_sections(*both->refine_index));
     },
-    add_refine, read_refine};
+    add_refine, read_refine, join_refine};
 
 }  // namespace polarquant

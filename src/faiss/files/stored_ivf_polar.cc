@@ -16,6 +16,7 @@
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/fast_codec_kernels.h"
+#include "src/scan/stores/joined_lists.h"
 #include "src/scan/stores/list_sections.h"
 
 namespace polarquant {
@@ -130,7 +131,31 @@ struct IndexIVFPolarStorage {
     return {std::move(index), ids_are_rows == 1};
   }
 
+  static void join(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+    auto& index = dynamic_cast<IndexIVFPolar&>(joined);
+    auto& other = dynamic_cast<IndexIVFPolar&>(from);
+    if (index.ntotal == 0) index.map_in_file_ = other.map_in_file_;
+    std::unique_ptr<CodeLists> held = take_lists(index);
+    auto* lists = dynamic_cast<JoinedLists*>(held.get());
+    if (lists == nullptr) {
+      auto made = std::make_unique<JoinedLists>(*index.codec_, static_cast<int64_t>(index.nlist));
+      lists = made.get();
+      made->join(std::exchange(held, std::move(made)), 0);
+    }
+    if (other.ntotal > 0) lists->join(take_lists(other), add_id);
+    index.use_lists(std::move(held));
+    index.ntotal += std::exchange(other.ntotal, 0);
+  }
+
  private:
+  /// Lists without rows are left in their place.
+  static std::unique_ptr<CodeLists> take_lists(IndexIVFPolar& index) {
+    auto* lists = dynamic_cast<PolarInvertedLists*>(index.invlists);
+    require(lists != nullptr, StatusCode::unsupported,
+            "index: its inverted lists were replaced by some of another kind");
+    return lists->replace_lists(CodeLists::make(*index.codec_, static_cast<int64_t>(index.nlist)));
+  }
+
   static void set_map(::faiss::DirectMap::Type type, bool keeps_ids, IndexIVFPolar& index) {
     if (index.polar_lists()->lists().is_mapped()) {
       index.map_in_file_ = type;
@@ -154,6 +179,6 @@ constinit const StoredKind kStoredIVFPolar = {
     [](const ::faiss::Index& index) {
       return dynamic_cast<const IndexIVFPolar*>(&index) != nullptr;
     },
-    IndexIVFPolarStorage::add_sections, IndexIVFPolarStorage::read};
+    IndexIVFPolarStorage::add_sections, IndexIVFPolarStorage::read, IndexIVFPolarStorage::join};
 
 }  // namespace polarquant

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/files/allowed_compositions.h"
 #include "src/faiss/files/stored_containers.h"
@@ -13,6 +14,7 @@
 #include "src/faiss/files/stored_nsg.h"
 #include "src/faiss/files/stored_polar.h"
 #include "src/faiss/foreign/stored_faiss.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant {
 namespace {
@@ -36,6 +38,25 @@ const StoredKind& kind_of(const ::faiss::Index& index) {
 
 void add_index_sections(const ::faiss::Index& index, SectionWriter& sections) {
   kind_of(index).add_sections(index, sections);
+}
+
+bool can_join_rows(const ::faiss::Index& index) {
+  if (kind_of(index).join == nullptr) return false;
+  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index))
+    return polar->codec().layout().group_rows == 1;
+  const auto parts = parts_of(index);
+  return std::all_of(parts.begin(), parts.end(), [](const auto& part) {
+    return part.kind == PartKind::quantizer || can_join_rows(*part.index);
+  });
+}
+
+void join_rows(::faiss::Index& index, ::faiss::Index& other, int64_t add_id) {
+  const StoredKind& kind = kind_of(index);
+  require(kind.join != nullptr, StatusCode::unsupported,
+          "merge: rows of section {} cannot be joined in files; those of our codes, flat, in "
+          "inverted files, id maps and refinements, can",
+          print_kind(kind.tag));
+  kind.join(index, other, add_id);
 }
 
 bool needs_our_sections(const ::faiss::Index& index) {

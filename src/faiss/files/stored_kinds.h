@@ -53,10 +53,23 @@ struct StoredKind {
   /// The index must live, and stay as it is, until the sections are written.
   void (*add_sections)(const ::faiss::Index& index, SectionWriter& sections);
   StoredIndex (*read)(IndexReading& reading);
+  /// join_rows of two indexes of this kind; null where rows cannot be joined.
+  void (*join)(::faiss::Index& index, ::faiss::Index& other, int64_t add_id) = nullptr;
 };
 
 /// The sections of an index. Throws unsupported where it has a part that nobody can write.
 void add_index_sections(const ::faiss::Index& index, SectionWriter& sections);
+
+/// Puts the rows of `other` after those of `index`, for writing alone: nothing is copied, and what
+/// lies in a mapped file stays there. `index` can then be written and take other rows so, and
+/// nothing else; `other` has no rows afterwards. Both were let pass by require_mergeable
+/// (index/row_changes.h). Ids of rows grow by add_id. Throws unsupported for kinds whose rows
+/// cannot be joined: graphs, published codes in groups, and parts of FAISS's; both can then only be
+/// dropped.
+void join_rows(::faiss::Index& index, ::faiss::Index& other, int64_t add_id);
+
+/// Whether join_rows takes indexes like this one.
+bool can_join_rows(const ::faiss::Index& index);
 
 /// Whether an index is of our kinds, or has one of ours inside, so that FAISS cannot write it.
 bool needs_our_sections(const ::faiss::Index& index);

@@ -10,6 +10,7 @@
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/row_ids.h"
 #include "src/scan/search/fast_codec_kernels.h"
+#include "src/scan/stores/joined_rows.h"
 #include "src/scan/stores/row_sections.h"
 
 namespace polarquant {
@@ -108,7 +109,42 @@ struct IndexPolarStorage {
     return {std::move(index), has_ids == 0};
   }
 
+  static void join(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+    auto& index = dynamic_cast<IndexPolar&>(joined);
+    auto& other = dynamic_cast<IndexPolar&>(from);
+    require(
+        !index.codes_->holds_floats() && !other.codes_->holds_floats(), StatusCode::state_mismatch,
+        "merge: one of the indexes was never trained, and keeps its first rows as floats; train "
+        "before rows are added");
+    join_ids(*index.ids_, other, add_id);
+    auto* rows = dynamic_cast<JoinedRows*>(index.codes_.get());
+    if (rows == nullptr) {
+      auto made = std::make_unique<JoinedRows>();
+      rows = made.get();
+      made->join(std::exchange(index.codes_, std::move(made)));
+    }
+    rows->join(std::exchange(other.codes_, other.make_store()));
+    if (other.codec_->has_encoded()) index.codec_->mark_encoded();
+    index.ntotal += std::exchange(other.ntotal, 0);
+  }
+
  private:
+  /// With a way back from ids to rows, which finds those that come twice.
+  static void join_ids(RowIds& ids, IndexPolar& other, int64_t add_id) {
+    if (other.ids().empty()) return;
+    RowIds joined;
+    if (ids.looks_up()) joined = std::move(ids);
+    const auto append = [&](idx_t id) {
+      require(joined.append(id), StatusCode::bad_argument,
+              "merge: id {} is there twice; ids must differ", id);
+    };
+    joined.reserve((ids.looks_up() ? 0 : ids.all().size()) + other.ids().size());
+    for (const idx_t id : ids.all()) append(id);
+    for (const idx_t id : other.ids()) append(id + add_id);
+    ids = std::move(joined);
+    other.ids_->clear();
+  }
+
   static void read_ids(SectionReader& sections, IndexPolar& index) {
     std::vector<int64_t> ids = read_ids_section(sections, index.ntotal);
     // A mapped index is there at once.
@@ -138,6 +174,6 @@ std::vector<int64_t> read_ids_section(SectionReader& sections, int64_t n) {
 constinit const StoredKind kStoredPolar = {
     kHead,
     [](const ::faiss::Index& index) { return dynamic_cast<const IndexPolar*>(&index) != nullptr; },
-    IndexPolarStorage::add_sections, IndexPolarStorage::read};
+    IndexPolarStorage::add_sections, IndexPolarStorage::read, IndexPolarStorage::join};
 
 }  // namespace polarquant

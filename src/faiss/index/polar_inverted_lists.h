@@ -6,6 +6,7 @@
 #include <faiss/invlists/InvertedLists.h>
 
 #include <memory>
+#include <utility>
 
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/scan/layout/code_lists.h"
@@ -19,6 +20,10 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
   explicit PolarInvertedLists(std::unique_ptr<CodeLists> lists);
 
   const CodeLists& lists() const { return *lists_; }
+  /// Of the same codec, as many. Returns those before.
+  std::unique_ptr<CodeLists> replace_lists(std::unique_ptr<CodeLists> lists) {
+    return std::exchange(lists_, std::move(lists));
+  }
 
   size_t list_size(size_t list_no) const override;
   /// To be given back by release_codes.

@@ -355,6 +355,10 @@ void require_mergeable(const ::faiss::Index& index, const ::faiss::Index& other)
     require_mergeable(*chain->index, *chain_of_other.index);
   } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
     require_mergeable(*map->index, *same_kind(*map, other).index);
+  } else if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    const auto& both_of_other = same_kind(*both, other);
+    require_mergeable(*both->base_index, *both_of_other.base_index);
+    require_mergeable(*both->refine_index, *both_of_other.refine_index);
   } else if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
     const auto& lists_of_other = same_kind(*ivf, other);
     require(ivf->is_trained == lists_of_other.is_trained, StatusCode::state_mismatch,

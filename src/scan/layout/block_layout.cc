@@ -137,6 +137,13 @@ void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
   std::memcpy(code, row_payload(at) + payload_sign_bytes(), payload_bytes_ - payload_sign_bytes());
 }
 
+void BlockLayout::copy_sketch(const RowPlace& from, const WritableRow& to) const {
+  for (int w = 0; w < sketch_words_; ++w) put_sign_word(*sketch_word(from, w), w, to);
+  if (factor_bytes_ == 0) return;
+  std::memcpy(to.sketch + factors_offset(to.capacity) + to.row * factor_bytes_, row_factors(from),
+              factor_bytes_);
+}
+
 void BlockLayout::put_levels(const uint8_t* code, const WritableRow& at) const {
   uint8_t* magnitudes = at.payload + at.row * payload_bytes_ + payload_sign_bytes();
   for (int w = 0; w < sign_words_; ++w) {

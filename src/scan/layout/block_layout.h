@@ -151,6 +151,8 @@ class BlockLayout {
   /// Writes a row-format code into a row of a block, or reads it back, exactly.
   void put_row(const uint8_t* code, const WritableRow& at) const;
   void get_row(const RowPlace& at, uint8_t* code) const;
+  /// Copies what a row has in its sketch to a row of another block.
+  void copy_sketch(const RowPlace& from, const WritableRow& to) const;
 
  private:
   void put_sign_word(uint64_t word, int number, const WritableRow& at) const;

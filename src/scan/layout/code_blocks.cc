@@ -28,15 +28,11 @@ WritableRow CodeBlocks::place(int64_t row) const {
 }
 
 void CodeBlocks::copy_row(int64_t from, int64_t to) noexcept {
-  const RowPlace source = place(from);
-  const RowPlace target = place(to);
-  const auto copy = [](const void* part, const void* into, size_t bytes) {
-    std::memcpy(const_cast<void*>(into), part, bytes);
-  };
-  for (int w = 0; w < layout_.sketch_words(); ++w)
-    copy(layout_.sketch_word(source, w), layout_.sketch_word(target, w), sizeof(uint64_t));
-  copy(layout_.row_factors(source), layout_.row_factors(target), layout_.factor_bytes());
-  copy(layout_.row_payload(source), layout_.row_payload(target), layout_.payload_bytes());
+  const WritableRow source = place(from);
+  const WritableRow target = place(to);
+  layout_.copy_sketch(source, target);
+  std::memcpy(const_cast<uint8_t*>(layout_.row_payload(target)), layout_.row_payload(source),
+              layout_.payload_bytes());
 }
 
 size_t CodeBlocks::sketches_bytes(int64_t rows) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/stores/joined_sketches.h"
 #include "src/scan/stores/mapped_lists.h"
 #include "src/scan/stores/row_sections.h"
 
@@ -27,19 +28,14 @@ void write_blocks(ByteSink& sink, const CodeLists& lists) {
   const BlockLayout& layout = lists.layout();
   write_zeros(sink, kReadAhead);
   for (int64_t list = 0; list < lists.count(); ++list) {
-    const auto write_parts = [&](const auto& part_of) {
-      for (size_t i = 0; i < lists.span_count(list); ++i) {
-        const BlockRows span = lists.span(list, i);
-        const auto [data, bytes] = part_of(span);
-        sink.write(data, bytes);
-      }
-    };
-    write_parts([&](const BlockRows& span) {
-      return std::pair(span.data, layout.sketches_bytes(span.rows));
-    });
-    write_parts([&](const BlockRows& span) {
-      return std::pair(span.payloads, layout.payloads_bytes(span.rows));
-    });
+    JoinedSketches sketches(sink, layout);
+    const size_t spans = lists.span_count(list);
+    for (size_t i = 0; i < spans; ++i) sketches.add(lists.span(list, i));
+    sketches.finish();
+    for (size_t i = 0; i < spans; ++i) {
+      const BlockRows span = lists.span(list, i);
+      sink.write(span.payloads, layout.payloads_bytes(span.rows));
+    }
     const size_t bytes =
         layout.sketches_bytes(lists.rows(list)) + layout.payloads_bytes(lists.rows(list));
     write_zeros(sink, (kAlignment - bytes % kAlignment) % kAlignment);

@@ -6,52 +6,17 @@
 #include <vector>
 
 #include "src/scan/stores/block_row_store.h"
+#include "src/scan/stores/read_only_rows.h"
 #include "src/scan/stores/row_code_store.h"
 
 namespace polarquant {
 namespace {
 
-/// The functions that would change rows, for each of the classes that answer requests.
-template <typename Base>
-class ReadOnly : public Base {
- public:
-  int64_t rows() const override { return rows_; }
-  /// The pages belong to the system, which takes them back when it needs them.
-  size_t memory_bytes() const override { return 0; }
-  bool is_mapped() const override { return true; }
-
-  void append(const Codec& /*codec*/, int64_t /*n*/, const float* /*x*/, int /*threads*/) override {
-    refuse_change_of_mapped();
-  }
-  void append_codes(const Codec& /*codec*/, int64_t /*n*/, const uint8_t* /*codes*/) override {
-    refuse_change_of_mapped();
-  }
-  void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override {
-    refuse_change_of_mapped();
-  }
-  void swap_remove(const Codec& /*codec*/, std::span<const int64_t> /*rows*/) override {
-    refuse_change_of_mapped();
-  }
-  // Never called by those who ask is_mapped() first.
-  void overwrite(const Codec& /*codec*/, int64_t /*row*/,
-                 const uint8_t* /*code*/) noexcept override {}
-  void clear() noexcept override { rows_ = 0; }
-  RowStore::Mark mark(const Codec& /*codec*/) const override { return {rows_, {}}; }
-  void go_back_to(const Codec& /*codec*/, const RowStore::Mark& mark) noexcept override {
-    rows_ = mark.rows;
-  }
-
- protected:
-  explicit ReadOnly(int64_t rows) : rows_(rows) {}
-
-  int64_t rows_;
-};
-
-class MappedBlocks final : public ReadOnly<BlockRowStore> {
+class MappedBlocks final : public ReadOnlyRows<BlockRowStore> {
  public:
   MappedBlocks(const Codec& codec, int64_t rows, std::shared_ptr<const MappedSection> sketches,
                std::shared_ptr<const MappedSection> payloads)
-      : ReadOnly(rows),
+      : ReadOnlyRows(rows),
         layout_(codec),
         sketches_(std::move(sketches)),
         payloads_(std::move(payloads)) {
@@ -61,13 +26,17 @@ class MappedBlocks final : public ReadOnly<BlockRowStore> {
   std::vector<BlockRows> spans() const override {
     sketches_->require_intact();
     payloads_->require_intact();
-    std::vector<BlockRows> spans;
-    for (int64_t first = 0; first < rows_; first += kMappedSpanRows) {
-      spans.push_back({sketches_->data() + layout_.sketches_bytes(first),
-                       std::min(kMappedSpanRows, rows_ - first), first,
-                       payloads_->data() + kReadAhead + layout_.payloads_bytes(first)});
-    }
-    return spans;
+    return RowStore::spans();
+  }
+  size_t span_count() const override { return CodeBlocks::spans_count(rows_); }
+  BlockRows span(size_t number) const override {
+    const int64_t first = static_cast<int64_t>(number) * kMappedSpanRows;
+    const int64_t rows = std::min(kMappedSpanRows, rows_ - first);
+    const size_t sketches = layout_.sketches_bytes(first);
+    const size_t payloads = kReadAhead + layout_.payloads_bytes(first);
+    sketches_->require_intact(sketches, layout_.sketches_bytes(rows));
+    payloads_->require_intact(payloads, layout_.payloads_bytes(rows));
+    return {sketches_->data() + sketches, rows, first, payloads_->data() + payloads};
   }
   void verify() const override {
     sketches_->verify_anew();
@@ -89,10 +58,10 @@ class MappedBlocks final : public ReadOnly<BlockRowStore> {
   std::shared_ptr<const MappedSection> payloads_;
 };
 
-class MappedRowCodes final : public ReadOnly<RowCodeStore> {
+class MappedRowCodes final : public ReadOnlyRows<RowCodeStore> {
  public:
   MappedRowCodes(int64_t rows, std::shared_ptr<const MappedSection> codes)
-      : ReadOnly(rows), codes_(std::move(codes)) {}
+      : ReadOnlyRows(rows), codes_(std::move(codes)) {}
 
   CodeRows row_codes() const override {
     codes_->require_intact();

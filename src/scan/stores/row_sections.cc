@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/scan/stores/float_row_store.h"
+#include "src/scan/stores/joined_sketches.h"
 #include "src/scan/stores/mapped_row_store.h"
 
 namespace polarquant {
@@ -136,6 +137,14 @@ std::unique_ptr<RowStore> read_floats(SectionReader& reader, const Codec& codec,
   return make_float_row_store(codec.dim(), std::move(values), read_only);
 }
 
+void write_one_by_one(const Codec& codec, const RowStore& codes, ByteSink& sink) {
+  std::vector<uint8_t> code(codec.layout().group_bytes);
+  for (int64_t row = 0; row < codes.rows(); ++row) {
+    codes.get(codec, row, code.data());
+    sink.write(code.data(), code.size());
+  }
+}
+
 }  // namespace
 
 void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
@@ -151,32 +160,29 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
   if (!BlockLayout::supports(codec)) {
     writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
       const CodeRows rows = codes.row_codes();
+      if (rows.rows < codes.rows()) return write_one_by_one(codec, codes, sink);
       const size_t bytes = codec.layout().bytes(rows.rows);
       if (bytes > 0) sink.write(rows.data, bytes);
     });
     return;
   }
   if (order == RowOrder::single) {
-    writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
-      std::vector<uint8_t> code(codec.layout().group_bytes);
-      for (int64_t row = 0; row < codes.rows(); ++row) {
-        codes.get(codec, row, code.data());
-        sink.write(code.data(), code.size());
-      }
-    });
+    writer.add_data(kRows,
+                    [&codec, &codes](ByteSink& sink) { write_one_by_one(codec, codes, sink); });
     return;
   }
   const BlockLayout layout(codec);
   need_version_of(layout, &writer);
   writer.add_data(kSketches, [layout, &codes](ByteSink& sink) {
-    for (const BlockRows& span : codes.spans()) {
-      sink.write(span.data, layout.sketches_bytes(span.rows));
-    }
+    JoinedSketches sketches(sink, layout);
+    for (size_t i = 0; i < codes.span_count(); ++i) sketches.add(codes.span(i));
+    sketches.finish();
     write_padding(sink);
   });
   writer.add_data(kPayloads, [layout, &codes](ByteSink& sink) {
     write_padding(sink);
-    for (const BlockRows& span : codes.spans()) {
+    for (size_t i = 0; i < codes.span_count(); ++i) {
+      const BlockRows span = codes.span(i);
       sink.write(span.payloads, layout.payloads_bytes(span.rows));
     }
     write_padding(sink);

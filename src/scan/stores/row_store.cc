@@ -30,7 +30,8 @@ class BlockStore final : public BlockRowStore {
 
   int64_t rows() const override { return blocks_.rows(); }
   size_t memory_bytes() const override { return blocks_.memory_bytes(); }
-  std::vector<BlockRows> spans() const override { return blocks_.spans(); }
+  size_t span_count() const override { return blocks_.spans_count(); }
+  BlockRows span(size_t number) const override { return blocks_.span(number); }
 
   void append(const Codec& codec, int64_t n, const float* x, int threads) override {
     require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
@@ -114,6 +115,13 @@ class BufferStore final : public RowCodeStore {
 };
 
 }  // namespace
+
+std::vector<BlockRows> RowStore::spans() const {
+  std::vector<BlockRows> spans;
+  spans.reserve(span_count());
+  for (size_t i = 0; i < span_count(); ++i) spans.push_back(span(i));
+  return spans;
+}
 
 void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
                        int threads) {

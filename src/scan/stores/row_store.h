@@ -32,8 +32,11 @@ class RowStore {
 
   virtual int64_t rows() const = 0;
   virtual size_t memory_bytes() const = 0;
-  /// The rows as they lie in blocks; none where they do not.
-  virtual std::vector<BlockRows> spans() const { return {}; }
+  /// The rows as they lie in blocks, in order; none where they do not.
+  virtual std::vector<BlockRows> spans() const;
+  /// One of span_count() of them; of a mapped file, this one alone is verified.
+  virtual size_t span_count() const { return 0; }
+  virtual BlockRows span(size_t /*number*/) const { return {}; }
   /// The rows as they lie in the row format; none where they do not.
   virtual CodeRows row_codes() const { return {}; }
   /// Whether rows are not coded, but kept as floats: then these, (rows, dim).

@@ -19,6 +19,7 @@ from __future__ import annotations
 from polarquant._library import lib as _lib
 from polarquant.advice import Advice, AdviceRow, advise
 from polarquant.blocks import CodeBlocks
+from polarquant.builder import IndexBuilder, merge_files
 from polarquant.codec import Codec
 from polarquant.codec_info import CodecInfo, Plan, Segment, spec_help
 from polarquant.errors import (
@@ -54,6 +55,7 @@ __all__ = [
     "CorruptDataError",
     "CudaError",
     "Index",
+    "IndexBuilder",
     "InputOutputError",
     "InternalError",
     "Metric",
@@ -69,6 +71,7 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "advise",
+    "merge_files",
     "spec_help",
 ]
 

@@ -209,6 +209,14 @@ class SaveOptions(ctypes.Structure):
     ]
 
 
+class BuilderOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("replace", c_int32),
+        ("memory_bytes", c_int64),
+    ]
+
+
 class CudaDeviceInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -253,6 +261,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "polar_index_info": IndexInfo,
     "polar_load_options": LoadOptions,
     "polar_save_options": SaveOptions,
+    "polar_builder_options": BuilderOptions,
     "polar_cuda_device_info": CudaDeviceInfo,
     "polar_cuda_options": CudaOptions,
 }

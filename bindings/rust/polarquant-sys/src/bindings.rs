@@ -278,12 +278,13 @@ extern "C" {
     #[doc = " mean would be further from the middle row than 0 is, the centre stays 0. What is learned decides"]
     #[doc = " how well rows are coded, never whether they can be (polar_codec_encode). A codec that is not"]
     #[doc = " trained has the centre and unit that it was created with, 0 and 1 by default."]
-    #[doc = " Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca, which also"]
-    #[doc = " learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³), and, of"]
-    #[doc = " 512 rows and more, how far searches' estimates are off. A row that is not finite, or longer than"]
-    #[doc = " 2^61 (2.3e18) but for cosine, is refused by number, and nothing is learned."]
-    #[doc = " POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. options: NULL for the"]
-    #[doc = " defaults, here and below. Needs sole use."]
+    #[doc = " Optional for most codecs, required for PolarPairMxN, PolarTree…-online, …-pca and PolarB…. These"]
+    #[doc = " two learn their rotation and plan, too: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³),"]
+    #[doc = " and, of 512 rows and more, how far searches' estimates are off. …-kmK learns K centroids in the"]
+    #[doc = " place of a centre, from at least 2 rows for each besides a tenth of all, better 10, in"]
+    #[doc = " O(n·K·dim). A row that is not finite, or longer than 2^61 (2.3e18) but for cosine, is refused by"]
+    #[doc = " number, and nothing is learned. POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything."]
+    #[doc = " options: NULL for the defaults, here and below. Needs sole use."]
     pub fn polar_codec_train(
         codec: *mut polar_codec,
         n: i64,
@@ -291,7 +292,8 @@ extern "C" {
         options: *const polar_work_options,
     ) -> polar_status;
 }
-#[doc = " A segment of a …-pca codec's plan: rotated coordinates that have one rate."]
+#[doc = " A segment of the plan of a …-pca or PolarB… codec: rotated coordinates that have one rate. Of the"]
+#[doc = " last one with bits of PolarB… only its first coordinates may have them."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct polar_segment {
@@ -316,21 +318,22 @@ pub struct polar_codec_plan {
     pub segments: i64,
     #[doc = " on rows that were held out: mean ‖x\u{302}−x‖²/‖x−c‖², x\u{302} unbiased"]
     pub error: f64,
-    #[doc = " the same of the untrained codec"]
+    #[doc = " the same of the untrained codec; 0 of PolarB…, which has none"]
     pub untrained_error: f64,
 }
 extern "C" {
     #[doc = " Fills *plan, and the first min(cap, plan->segments) of segments, which may be NULL when cap is 0."]
-    #[doc = " POLAR_ERROR_UNSUPPORTED unless the codec is …-pca; POLAR_ERROR_NOT_TRAINED before train."]
+    #[doc = " POLAR_ERROR_UNSUPPORTED unless the codec is …-pca or PolarB…; POLAR_ERROR_NOT_TRAINED before"]
+    #[doc = " train."]
     pub fn polar_codec_get_plan(
         codec: *const polar_codec,
         plan: *mut polar_codec_plan,
         segments: *mut polar_segment,
         cap: i64,
     ) -> polar_status;
-    #[doc = " How well a …-pca codec still fits: *drift becomes the error of n ≥ 1 rows x, (n, dim), divided by"]
-    #[doc = " the error of the rows that training held out. Near 1: as well as then; above 1.2 or so it is time"]
-    #[doc = " to train a new codec. Errors as polar_codec_get_plan. Cost: that of encoding."]
+    #[doc = " How well a …-pca or PolarB… codec still fits: *drift becomes the error of n ≥ 1 rows x, (n, dim),"]
+    #[doc = " divided by the error of the rows that training held out. Near 1: as well as then; above 1.2 or so"]
+    #[doc = " it is time to train a new codec. Errors as polar_codec_get_plan. Cost: that of encoding."]
     pub fn polar_codec_drift(
         codec: *const polar_codec,
         n: i64,
@@ -905,6 +908,103 @@ extern "C" {
     #[doc = " Reads all that a memory-mapped index has in its file: POLAR_ERROR_CORRUPT_DATA unless it is what"]
     #[doc = " was saved. POLAR_OK at once for other indexes, which were verified when they were loaded."]
     pub fn polar_index_verify(index: *const polar_index) -> polar_status;
+    #[doc = " Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them:"]
+    #[doc = " the same bytes, after equal training, as one index has that was given all rows in this order, and"]
+    #[doc = " saved. Ids of the caller's stay and must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes"]
+    #[doc = " twice), other rows are numbered on. Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names"]
+    #[doc = " the file and the part that differs; train once and give all shards that state"]
+    #[doc = " (polar_index_clone). Parameters, as nprobe, are those of the first file. Files without rows are"]
+    #[doc = " fine; rows kept as floats, of an index that was never trained, are refused. `out` appears whole"]
+    #[doc = " or not at all, as by polar_index_save."]
+    #[doc = " Memory: what was trained, twice, the largest list's ids, a bit a row, and of flat indexes with"]
+    #[doc = " ids of the caller's 20 bytes a row; files are mapped and read through, with up to 32 MiB of their"]
+    #[doc = " pages in memory at a time. They are read four times: to verify them, to sum them, to sum them"]
+    #[doc = " again, and to write. options: NULL for the defaults; num_threads is not used."]
+    pub fn polar_merge_files(
+        n: i64,
+        paths: *const *const ::std::os::raw::c_char,
+        out: *const ::std::os::raw::c_char,
+        options: *const polar_work_options,
+    ) -> polar_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct polar_builder {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct polar_builder_options {
+    #[doc = " sizeof(polar_builder_options), set by polar_builder_options_init"]
+    pub struct_size: u32,
+    #[doc = " 1: parts of an earlier build in the folder are removed, not refused. Of polar_builder_create."]
+    #[doc = " Default 0."]
+    pub replace: i32,
+    #[doc = " Memory for rows of a part, 1 MiB or more; what was trained, and the floats of a call, come on"]
+    #[doc = " top. Memory of many small lists is not packed tightly: leave as much again to the process."]
+    #[doc = " Default 1 GiB."]
+    pub memory_bytes: i64,
+}
+extern "C" {
+    #[doc = " As polar_builder_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_builder_options_init_sized(
+        options: *mut polar_builder_options,
+        struct_size: usize,
+    );
+    #[doc = " Begins the file at `path` with rows coded as `index` codes them: a trained one without rows, of"]
+    #[doc = " which a copy is kept, in the folder too. POLAR_ERROR_NOT_TRAINED for one that was not trained,"]
+    #[doc = " also where training is optional: parts would learn from different rows. POLAR_ERROR_BAD_ARGUMENT"]
+    #[doc = " where the folder has parts of an earlier build, unless options->replace is 1. options: NULL for"]
+    #[doc = " the defaults, here and below. An index file at `path` stays as it is until the new one is whole."]
+    pub fn polar_builder_create(
+        index: *const polar_index,
+        path: *const ::std::os::raw::c_char,
+        options: *const polar_builder_options,
+        out: *mut *mut polar_builder,
+    ) -> polar_status;
+    #[doc = " Goes on with the build whose parts lie beside `path`: polar_builder_ntotal then tells after which"]
+    #[doc = " rows, which are those of whole parts. POLAR_ERROR_NOT_FOUND where there is none."]
+    #[doc = " POLAR_ERROR_CORRUPT_DATA names a part that is missing, damaged where it is looked at (its rows"]
+    #[doc = " are verified by finish), or of another state."]
+    pub fn polar_builder_resume(
+        path: *const ::std::os::raw::c_char,
+        options: *const polar_builder_options,
+        out: *mut *mut polar_builder,
+    ) -> polar_status;
+    #[doc = " NULL is fine. Parts that were written stay; rows that were not are lost."]
+    pub fn polar_builder_destroy(builder: *mut polar_builder);
+    #[doc = " Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … After an error, in writing a part too,"]
+    #[doc = " the rows that polar_builder_ntotal counts are in the builder."]
+    pub fn polar_builder_add(
+        builder: *mut polar_builder,
+        n: i64,
+        x: *const f32,
+        options: *const polar_work_options,
+    ) -> polar_status;
+    #[doc = " The same with ids of the caller's, (n), each ≥ 0. Those that come twice are found within a part"]
+    #[doc = " by this call, else by polar_builder_finish. A builder takes rows with ids or without, not both."]
+    pub fn polar_builder_add_with_ids(
+        builder: *mut polar_builder,
+        n: i64,
+        x: *const f32,
+        ids: *const i64,
+        options: *const polar_work_options,
+    ) -> polar_status;
+    #[doc = " Writes the rows in memory as a part, as before a stop that is to lose none."]
+    pub fn polar_builder_write_part(builder: *mut polar_builder) -> polar_status;
+    #[doc = " Writes the index file, as polar_merge_files does, and removes the folder of parts. The builder can"]
+    #[doc = " then only be destroyed. After an error, or a stop by options->progress, the parts are there still,"]
+    #[doc = " and it can be called again."]
+    pub fn polar_builder_finish(
+        builder: *mut polar_builder,
+        options: *const polar_work_options,
+    ) -> polar_status;
+    #[doc = " Dimensions of a vector. 0 for NULL."]
+    pub fn polar_builder_dim(builder: *const polar_builder) -> i32;
+    #[doc = " Rows that were added, those of an earlier process's parts too. 0 for NULL."]
+    pub fn polar_builder_ntotal(builder: *const polar_builder) -> i64;
+    #[doc = " The rows of them that lie in whole parts. 0 for NULL."]
+    pub fn polar_builder_written(builder: *const polar_builder) -> i64;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

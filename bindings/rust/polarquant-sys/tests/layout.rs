@@ -73,6 +73,7 @@ fn describe_all() -> Layout {
         polar_index_info { struct_size, dim, metric, is_trained, ntotal }
         polar_load_options { struct_size, memory_map, trust_faiss, reserved }
         polar_save_options { struct_size, verify }
+        polar_builder_options { struct_size, replace, memory_bytes }
         polar_advice_options { struct_size, num_threads, seed, k, wanted_recall, allowed_bytes,
             max_rows, max_queries, total_rows, specs, num_specs, progress, progress_user }
         polar_advice_info { struct_size, held_out_queries, rows, recommended, reason, queries,

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 
-import numpy as np
-
 from polarquant.command import vector_files
+from polarquant.command.build_parts import LEAST_MEMORY, build_in_parts
 from polarquant.command.database import build_table, is_database
 from polarquant.command.failure import CommandError
 from polarquant.command.output_files import refuse_overlaps, require_place
 from polarquant.command.progress import say, shown
-from polarquant.command.shared_arguments import add_dataset, add_metric, add_table, whole_number
+from polarquant.command.shared_arguments import (
+    add_dataset,
+    add_metric,
+    add_table,
+    memory_size,
+    whole_number,
+)
 from polarquant.command.text_table import format_bytes
-from polarquant.command.vectors import Vectors
+from polarquant.command.vectors import Vectors, draw_rows
 from polarquant.index import Index
 
 HELP = "vectors to an index file"
@@ -24,7 +30,12 @@ DESCRIPTION = """\
 Makes an index of vectors and writes it to a file, which any program of polarquant's searches.
 
 The index is trained on a random sample, then the vectors are added block by block, so that they may be
-larger than memory. Ids are row numbers, or those of --ids. The file appears whole or not at all.
+larger than memory. Ids are row numbers, or those of --ids or --id-column. The file appears whole or not
+at all.
+
+With --memory the index too may be larger than memory: codes are written in parts to a folder beside the
+index file, FILE.parts, and merged at the end. A build that was stopped, by Ctrl-C or a kill, goes on
+when the same command is given again. It has the same bytes as without.
 
 A file that ends in .db is an SQLite database: the vectors become a new table of it, in one transaction,
 and the code learns from the first of them.
@@ -35,10 +46,13 @@ examples:
   polar build vectors.parquet rows.polar --dataset embedding --index Polar4
   polar build sift.hdf5 rows.polar --index IVF1024,Polar4 --metric l2
   polar build vectors.npy rows.polar --index Polar2-pca --train-rows 200000 --ids ids.npy
+  polar build big.parquet rows.polar --index IVF65536,Polar4 --memory 4G --id-column id
   polar build vectors.npy documents.db --index Polar4 --table docs
 """
 
 _TRAIN_ROWS = 100_000
+#: As FAISS's k-means wants at least.
+_ROWS_A_LIST = 39
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,16 +66,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default Polar2)",
     )
     add_metric(parser)
-    parser.add_argument("--ids", metavar="FILE", help="ids of the rows, integers in a .npy file")
+    ids = parser.add_mutually_exclusive_group()
+    ids.add_argument("--ids", metavar="FILE", help="ids of the rows, integers in a .npy file")
+    ids.add_argument(
+        "--id-column", metavar="NAME", help="ids of the rows, a column of integers beside the vectors"
+    )
     parser.add_argument(
         "--train-rows",
         type=whole_number(1, 2**40),
-        default=_TRAIN_ROWS,
         metavar="N",
-        help="rows drawn to train on (default 100,000, or all)",
+        help="rows drawn to train on (default 100,000, of an inverted file 39 a list if that is more, or "
+        "all)",
     )
     parser.add_argument(
         "--seed", type=whole_number(0, 2**63 - 1), default=1, help="of that draw (default 1)"
+    )
+    parser.add_argument(
+        "--memory",
+        type=memory_size(LEAST_MEMORY),
+        metavar="SIZE",
+        help="what the process may take, as 4G: builds in parts, and goes on where it was stopped",
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="with --memory: removes the parts of a stopped build"
     )
     parser.add_argument(
         "--verify", action="store_true", help="read the file back before it takes its name"
@@ -76,7 +103,13 @@ def run(given: argparse.Namespace) -> int:
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
     if vectors.count == 0:
         raise CommandError(f"{given.vectors}: has no rows")
-    ids = None if given.ids is None else vector_files.read_ids(given.ids, vectors.count)
+    ids = None if given.ids is None else vector_files.open_ids(given.ids, vectors.count)
+    if given.id_column:
+        ids = vectors.ids(given.id_column)
+    if given.train_rows is None:
+        given.train_rows = max(_TRAIN_ROWS, _ROWS_A_LIST * lists_of(given.index))
+    if given.memory is None and given.restart:
+        raise CommandError("--restart: is for builds in parts; give --memory too")
     if is_database(given.out):
         start = time.perf_counter()
         count = build_table(given.out, given.table, vectors, given.index, given.metric, ids)
@@ -84,6 +117,13 @@ def run(given: argparse.Namespace) -> int:
             f"{given.out}: {count} vectors of {vectors.dim} dimensions as {given.index} in the table "
             f"{given.table}, in {time.perf_counter() - start:.1f} s"
         )
+        return 0
+    if given.memory is not None:
+        built = build_in_parts(given, vectors, ids)
+        with Index.load(given.out, memory_map=True) as index:
+            if given.verify:
+                index.verify()
+            _tell(given.out, index, built.trained_on, built.seconds_to_train, built.seconds_to_add)
         return 0
     index = Index(given.index, vectors.dim, given.metric)
     train_rows = min(given.train_rows, vectors.count)
@@ -97,23 +137,26 @@ def run(given: argparse.Namespace) -> int:
             if ids is None:
                 index.add(rows)
             else:
-                index.add_with_ids(rows, ids[first:end])
+                index.add_with_ids(rows, ids.rows(first, end))
             show(end / vectors.count)
     added = time.perf_counter()
     index.save(given.out, verify=given.verify)
 
-    size = os.path.getsize(given.out)
-    say(
-        f"{given.out}: {index.ntotal} vectors of {index.dim} dimensions as {index.description}, "
-        f"{format_bytes(size)}, {size / vectors.count:.1f} bytes a vector; trained on {train_rows} "
-        f"in {trained - start:.1f} s, added in {added - trained:.1f} s"
-    )
+    _tell(given.out, index, train_rows, trained - start, added - trained)
     return 0
 
 
-def draw_rows(vectors: Vectors, wanted: int, seed: int) -> np.typing.NDArray[np.float32]:
-    """A random sample, (wanted, dim), in the file's order."""
-    if wanted >= vectors.count:
-        return vectors.rows()
-    drawn = np.random.default_rng(seed).choice(vectors.count, wanted, replace=False)
-    return vectors.take(np.sort(drawn))
+def lists_of(description: str) -> int:
+    """Lists of the inverted file that a string asks for; 0 for another."""
+    found = re.search(r"(?:^|,)IVF(\d+)", description)
+    return int(found[1]) if found else 0
+
+
+def _tell(path: str, index: Index, trained_on: int, to_train: float, to_add: float) -> None:
+    size = os.path.getsize(path)
+    training = f"trained on {trained_on} in {to_train:.1f} s, " if trained_on else ""
+    say(
+        f"{path}: {index.ntotal} vectors of {index.dim} dimensions as {index.description}, "
+        f"{format_bytes(size)}, {size / max(1, index.ntotal):.1f} bytes a vector; {training}"
+        f"added in {to_add:.1f} s"
+    )

@@ -15,7 +15,7 @@ import polarquant.sqlite
 from polarquant._arrays import Floats, Ids
 from polarquant.command.failure import CommandError
 from polarquant.command.progress import shown
-from polarquant.command.vectors import Vectors
+from polarquant.command.vectors import RowIds, Vectors
 from polarquant.metric import Metric
 
 ENDING = ".db"
@@ -30,7 +30,7 @@ def is_database(path: str) -> bool:
 
 
 def build_table(
-    path: str, table: str, vectors: Vectors, code: str, metric: Metric, ids: Ids | None
+    path: str, table: str, vectors: Vectors, code: str, metric: Metric, ids: RowIds | None
 ) -> int:
     """A new table of vectors, in one transaction; returns its rows. The code learns from the first
     ones."""
@@ -47,7 +47,7 @@ def build_table(
         with shown("add") as show:
             for first, rows in vectors.blocks():
                 numbers = range(first, first + len(rows))
-                given = numbers if ids is None else ids[first : numbers.stop].tolist()
+                given = numbers if ids is None else ids.rows(first, numbers.stop).tolist()
                 connection.executemany(sql, zip(given, (row.tobytes() for row in rows)))
                 show(numbers.stop / vectors.count)
         connection.execute("COMMIT")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Callable, NoReturn
 
 import polarquant
-from polarquant.command import bench, build, convert, info, search
+from polarquant.command import bench, build, convert, info, merge, search
 from polarquant.command.failure import CommandError
 from polarquant.command.terminal import write_any_text
 
@@ -21,15 +21,16 @@ Codes for embedding vectors of 0.5 to 8 bits a dimension, searched without decod
   polar build vectors.npy rows.polar           vectors to an index file
   polar search rows.polar queries.npy -k 10    the nearest rows of each query
   polar info rows.polar                        what is in a file, or what a code is
+  polar merge a.polar b.polar -o all.polar     index files to one
   polar convert vectors.fvecs vectors.npy      between formats of vectors, and from FAISS
 
-Vectors are read from .npy, .fvecs and .bvecs, .fbin, .f16bin, .u8bin and .i8bin, .hdf5 (needs h5py) and
-.parquet (needs pyarrow).
+Vectors are read from .npy, .fvecs and .bvecs, .fbin, .f16bin, .u8bin and .i8bin, .hdf5 (needs h5py),
+.parquet and .arrow (need pyarrow).
 polar COMMAND --help tells more, with examples.
 """
 
 #: Each module adds its arguments and has a function that runs it and returns the exit code.
-_COMMANDS = (bench, build, search, info, convert)
+_COMMANDS = (bench, build, search, info, merge, convert)
 
 
 class _Parser(argparse.ArgumentParser):

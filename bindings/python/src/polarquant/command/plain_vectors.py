@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -18,20 +19,45 @@ from polarquant.command.vectors import Shape, Vectors
 _NUMBERS = "fiu"
 
 
+#: Of those that are read one here, one there.
+_ROWS_AT_A_TIME = 16384
+
+
+class MappedArray:
+    """An array, most often mapped from a file, whose pages do not stay in the process's memory: they
+    would count there until the system wants them back."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self._array = array
+        base: Any = array
+        while base is not None and not isinstance(base, mmap.mmap):
+            base = getattr(base, "_mmap", None) or getattr(base, "base", None)
+        self._pages = base if hasattr(mmap, "MADV_DONTNEED") else None
+
+    def take(self, rows: slice | Ids, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """A copy of these rows, of this type."""
+        with np.errstate(over="ignore"):  # what does not fit is refused as not finite
+            taken = np.array(self._array[rows], dtype=dtype, order="C")
+        if self._pages is not None:
+            self._pages.madvise(mmap.MADV_DONTNEED)
+        return taken
+
+
 class MappedVectors(Vectors):
     """An array, (count, dim), of numbers, most often mapped from a file."""
 
     def __init__(self, path: str, array: npt.NDArray[Any]) -> None:
         super().__init__(path, array.shape[0], array.shape[1], str(array.dtype))
-        self._array = array
+        self._array = MappedArray(array)
 
     def read(self, first: int, end: int) -> Floats:
-        with np.errstate(over="ignore"):  # what does not fit is refused as not finite
-            return np.array(self._array[first:end], dtype=np.float32, order="C")
+        return self._array.take(slice(first, end), np.float32)
 
     def take(self, wanted: Ids) -> Floats:
-        with np.errstate(over="ignore"):
-            rows = np.array(self._array[wanted], dtype=np.float32, order="C")
+        rows = np.empty((len(wanted), self.dim), dtype=np.float32)
+        for first in range(0, len(wanted), _ROWS_AT_A_TIME):
+            part = slice(first, first + _ROWS_AT_A_TIME)
+            rows[part] = self._array.take(wanted[part], np.float32)
         return self._checked(rows, lambda row: int(wanted[row]))
 
 

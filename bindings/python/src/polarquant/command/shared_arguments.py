@@ -24,6 +24,26 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def memory_size(low: int) -> Callable[[str], int]:
+    """An argument's type: bytes, at least `low`, as 2G, 512M or a whole number."""
+
+    def read(text: str) -> int:
+        digits = text.upper().removesuffix("B").removesuffix("I")
+        unit = digits[-1:] if digits[-1:] in _UNITS else ""
+        try:
+            size = int(float(digits.removesuffix(unit)) * _UNITS[unit])
+        except (ValueError, OverflowError):
+            raise argparse.ArgumentTypeError(f"{text!r} is no size; 2G and 512M are") from None
+        if size < low:
+            raise argparse.ArgumentTypeError(f"{text} is not allowed; {low >> 20}M and more")
+        return size
+
+    return read
+
+
 def number(low: float, high: float) -> Callable[[str], float]:
     """An argument's type: a number from low to high."""
 

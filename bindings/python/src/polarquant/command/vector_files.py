@@ -2,7 +2,7 @@
 """Files of vectors, opened and written by their names' endings.
 
 A file is read in blocks of rows, so that it may be larger than memory. Each format is a class in
-`plain_vectors` (NumPy reads them) or `library_vectors` (HDF5, Parquet), and a row in a table here.
+`plain_vectors` (NumPy reads them), `hdf5_vectors` or `arrow_vectors` (Parquet, Arrow), and a row in a table here.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from polarquant._arrays import Floats, Ids
+from polarquant.command.arrow_vectors import open_arrow, open_parquet, write_parquet
 from polarquant.command.failure import CommandError
-from polarquant.command.library_vectors import (
-    has_hdf5_dataset,
-    open_hdf5,
-    open_parquet,
-    write_hdf5,
-    write_parquet,
-)
+from polarquant.command.hdf5_vectors import has_hdf5_dataset, open_hdf5, write_hdf5
 from polarquant.command.output_files import whole_file
 from polarquant.command.plain_vectors import (
+    MappedArray,
     open_bvecs,
     open_fbin,
     open_fvecs,
@@ -33,7 +29,7 @@ from polarquant.command.plain_vectors import (
     write_fvecs,
     write_npy,
 )
-from polarquant.command.vectors import Shape, Vectors
+from polarquant.command.vectors import RowIds, Shape, Vectors
 
 
 class Format(NamedTuple):
@@ -56,6 +52,7 @@ FORMATS = (
     Format((".u8bin", ".i8bin"), open_fbin, None),
     Format((".hdf5", ".h5"), open_hdf5, write_hdf5, has_hdf5_dataset),
     Format((".parquet",), open_parquet, write_parquet),
+    Format((".arrow", ".feather"), open_arrow, None),
 )
 
 ENDINGS = tuple(ending for row in FORMATS for ending in row.endings)
@@ -110,10 +107,17 @@ def _that_fit(path: str, dtype: str, blocks: Iterator[Floats]) -> Iterator[Float
         yield block
 
 
-def read_ids(path: str, count: int) -> Ids:
-    """Ids of rows, (count,), of a .npy file."""
-    ids = read_npy(path)
+class _FileIds(RowIds):
+    def __init__(self, array: MappedArray) -> None:
+        self._array = array
+
+    def rows(self, first: int, end: int) -> Ids:
+        return self._array.take(slice(first, end), np.int64)
+
+
+def open_ids(path: str, count: int) -> RowIds:
+    """Ids of `count` rows, of a .npy file."""
+    ids = read_npy(path, mmap_mode="r")
     if ids.shape != (count,) or ids.dtype.kind not in "iu":
         raise CommandError(f"{path}: {ids.dtype} {ids.shape}; integers of shape ({count},) allowed")
-    found: Ids = ids.astype(np.int64)
-    return found
+    return _FileIds(MappedArray(ids))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Callable, NamedTuple
 
 import numpy as np
@@ -24,6 +24,14 @@ class Shape(NamedTuple):
     dtype: str
 
 
+class RowIds(abc.ABC):
+    """Ids of rows, read block by block."""
+
+    @abc.abstractmethod
+    def rows(self, first: int, end: int) -> Ids:
+        """Those of rows first to end − 1, int64."""
+
+
 class Vectors(abc.ABC):
     """Vectors of a file, (count, dim)."""
 
@@ -36,6 +44,10 @@ class Vectors(abc.ABC):
     @abc.abstractmethod
     def read(self, first: int, end: int) -> Floats:
         """Rows first to end − 1, float32, unchecked."""
+
+    def ids(self, column: str) -> RowIds:
+        """The integers beside the vectors in a column of this name."""
+        raise CommandError(f"{self.path}: has no columns beside the vectors")
 
     def rows(self, first: int = 0, end: int | None = None) -> Floats:
         """Rows first to end − 1, or to the last, float32, finite."""
@@ -70,3 +82,28 @@ class Vectors(abc.ABC):
             row = number_of(int(np.argmin(finite)))
             raise CommandError(f"{self.path}: row {row} has numbers that are not finite")
         return rows
+
+
+def draw_rows(vectors: Vectors, wanted: int, seed: int) -> np.typing.NDArray[np.float32]:
+    """A random sample, (wanted, dim), in the file's order."""
+    if wanted >= vectors.count:
+        return vectors.rows()
+    drawn = np.random.default_rng(seed).choice(vectors.count, wanted, replace=False)
+    return vectors.take(np.sort(drawn))
+
+
+def choose_name(
+    path: str, what: str, asked: str, names: Sequence[str], prefer: tuple[str, ...]
+) -> str:
+    """The part of a file that is meant."""
+    listed = ", ".join(map(repr, names)) or "none"
+    if asked:
+        if asked not in names:
+            raise CommandError(f"{path}: no {what} {asked!r}; it has {listed}")
+        return asked
+    for name in prefer:
+        if name in names:
+            return name
+    if len(names) != 1:
+        raise CommandError(f"{path}: which {what}? It has {listed}: name one with --dataset")
+    return names[0]

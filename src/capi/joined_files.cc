@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/joined_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/capi/joined_ids.h"
+#include "src/capi/merge_rules.h"
+#include "src/capi/stored_handle.h"
+#include "src/core/work_progress.h"
+#include "src/faiss/files/index_files.h"
+#include "src/faiss/files/stored_kinds.h"
+
+namespace polarquant::capi {
+namespace {
+
+/// Pages of mapped files that may be in memory at a time.
+constexpr uint64_t kPagesBytes = uint64_t{32} << 20;
+
+/// Puts the path in front of an error's text.
+template <typename Call>
+auto with_path(const std::string& path, const Call& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    fail(error.code(), "{}{}", text.starts_with(path) ? "" : path + ": ", text);
+  }
+}
+
+}  // namespace
+
+void JoinedFiles::add(const std::string& path) {
+  with_path(path, [&] {
+    auto file = std::make_shared<const MappedFile>(path);
+    std::unique_ptr<polar_index> index = read_handle(SectionReader(file), false);
+    if (!index->ids.empty()) ids_.push_back(index->ids);
+    if (joined_ == nullptr) {
+      joined_ = std::move(index);
+    } else {
+      require_rows_mix(*joined_, *index);
+      const int64_t numbers = numbers_before(*joined_, *index);
+      const auto row_ids = index->faiss->ntotal > 0 ? index->row_ids : joined_->row_ids;
+      join_rows(*joined_->faiss, *index->faiss, numbers);
+      joined_->row_ids = row_ids;
+    }
+    files_.push_back(std::move(file));
+    release_pages();
+  });
+}
+
+void JoinedFiles::write(const std::string& path) const {
+  uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += file->bytes();
+  uint64_t released = 0;
+  const SectionWriter sections =
+      sections_of(*joined_, [&](ByteSink& sink) { write_joined_ids(ids_, sink); });
+  write_file(sections, path, {}, [&](uint64_t made) {
+    // Each byte is made twice.
+    report_work(std::min(1.0, static_cast<double>(made) / (2 * static_cast<double>(bytes))));
+    if (made - released < kPagesBytes) return;
+    released = made;
+    release_pages();
+  });
+}
+
+void JoinedFiles::release_pages() const {
+  for (const auto& file : files_) file->release_pages();
+}
+
+}  // namespace polarquant::capi

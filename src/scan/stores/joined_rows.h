@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The rows of several stores, one after the other, for writing them as those of one: nothing is
+// copied. They cannot be searched, and not changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/scan/stores/read_only_rows.h"
+
+namespace polarquant {
+
+class JoinedRows final : public ReadOnlyRows<RowStore> {
+ public:
+  /// Of codes whose rows have codes of their own (layout().group_rows is 1).
+  JoinedRows() : ReadOnlyRows(0) {}
+
+  /// Rows of the same codec state, after those held.
+  void join(std::unique_ptr<RowStore> rows);
+
+  size_t span_count() const override;
+  BlockRows span(size_t number) const override;
+  void get(const Codec& codec, int64_t row, uint8_t* code) const override;
+  void verify() const override;
+  /// Throws unsupported.
+  void search(const Codec& codec, const SearchRequest& request,
+              const SearchResult& result) const override;
+
+ private:
+  struct Part {
+    std::unique_ptr<RowStore> rows;
+    int64_t first_row;
+    size_t first_span;
+  };
+  std::vector<Part> parts_;
+};
+
+}  // namespace polarquant
