@@ -33,6 +33,18 @@ POLAR_API polar_status polar_merge_files(int64_t n, const char* const* paths, co
                                          const polar_work_options* options);
 
 /*
+ * The index files at these paths, (n), n ≥ 1, as one index, with the answers, to the bit, of the
+ * file that polar_merge_files makes of them. They are mapped, and must stay as polar_load_options
+ * says of memory_map; the index cannot be changed, but saved and cloned. Rows are verified when
+ * they are first used; ids that two files have are found by polar_index_verify, and by saving.
+ * Errors as those of polar_merge_files; besides, flat codes that do not lie in blocks (those of the
+ * published codecs) are not searched. Memory: what was trained, ids of the lists that are searched,
+ * 8 bytes each, and of flat indexes with ids of the caller's 20 bytes a row.
+ */
+POLAR_API polar_status polar_index_open_shards(int64_t n, const char* const* paths,
+                                               polar_index** out);
+
+/*
  * Builds an index file from rows that come in any number of calls. Rows are coded in an index in
  * memory; when it has taken memory_bytes, it is written as a part, a whole index file with
  * checksums, and emptied. polar_builder_finish merges the parts. Parts lie in the folder

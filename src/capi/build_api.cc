@@ -16,23 +16,47 @@ struct polar_builder {
   polarquant::capi::IndexBuilder builder;
 };
 
+namespace polarquant::capi {
+namespace {
+
+/// (n), n ≥ 1; copied, so that the caller's may go.
+std::vector<std::string> read_paths(int64_t n, const char* const* paths) {
+  require_count("n", n, 1);
+  require_array("paths", paths, n, 1, sizeof(char*));
+  std::vector<std::string> read;
+  for (int64_t i = 0; i < n; ++i) read.emplace_back(require_path("paths", paths[i]));
+  return read;
+}
+
+}  // namespace
+}  // namespace polarquant::capi
+
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
 
 extern "C" polar_status polar_merge_files(int64_t n, const char* const* paths, const char* out,
                                           const polar_work_options* options) {
   return run_work("merge", options, [&] {
-    require_count("n", n, 1);
-    require_array("paths", paths, n, 1, sizeof(char*));
+    const std::vector<std::string> read = read_paths(n, paths);
     const std::string written = require_path("out", out);
-    std::vector<std::string> checked;
-    for (int64_t i = 0; i < n; ++i) checked.emplace_back(require_path("paths", paths[i]));
-    JoinedFiles files;
-    for (const std::string& path : checked) {
+    JoinedFiles files(JoinedFiles::Use::writing);
+    for (const std::string& path : read) {
       poll_work();
       files.add(path);
     }
     files.write(written);
+  });
+}
+
+extern "C" polar_status polar_index_open_shards(int64_t n, const char* const* paths,
+                                                polar_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    const std::vector<std::string> read = read_paths(n, paths);
+    require_object("out", out);
+    JoinedFiles files(JoinedFiles::Use::searching);
+    for (const std::string& path : read) files.add(path);
+    *out = files.take_index().release();
   });
 }
 

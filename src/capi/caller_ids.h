@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The ids that callers gave to the rows of an index: a set in memory, or, of a memory-mapped index,
-// rising in its file until a change wants them in memory.
+// rising in its files until a change wants them in memory.
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/io/byte_sink.h"
 #include "src/io/mapped_section.h"
 
 namespace polarquant::capi {
@@ -30,9 +31,10 @@ class CallerIds {
   bool contains(int64_t id) const;
   /// All, rising.
   std::vector<int64_t> sorted() const;
-  /// Of those that lie in a file: the ids from the place `first` on, not more than there are.
-  /// Throws corrupt_data unless they are what was written, and rise.
-  void read_rising(size_t first, std::span<int64_t> into) const;
+  /// The same, written as they are read.
+  void write_rising(ByteSink& sink) const;
+  /// Takes those of another mapped index too.
+  void join(const CallerIds& other);
   CallerIds in_memory() const;
   /// Throws corrupt_data unless what lies in a file is what was written.
   void verify() const;
@@ -43,13 +45,10 @@ class CallerIds {
   std::unordered_set<int64_t>& held();
 
  private:
-  std::span<const int64_t> in_file() const;
+  static bool contains(const MappedSection& file, int64_t id);
 
   std::unordered_set<int64_t> held_;
-  std::shared_ptr<const MappedSection> mapped_;
+  std::vector<std::shared_ptr<const MappedSection>> files_;  // else
 };
-
-/// Throws corrupt_data unless ids of a file rise from 0 or more.
-void require_rising(std::span<const int64_t> ids);
 
 }  // namespace polarquant::capi

@@ -146,6 +146,10 @@ extern "C" polar_status polar_merge_files(int64_t, const char* const*, const cha
   return unsupported();
 }
 
+extern "C" polar_status polar_index_open_shards(int64_t, const char* const*, polar_index** out) {
+  return unsupported(out);
+}
+
 extern "C" polar_status polar_builder_create(const polar_index*, const char*,
                                              const polar_builder_options*, polar_builder** out) {
   return unsupported(out);

@@ -160,7 +160,7 @@ void IndexBuilder::write_part() {
 void IndexBuilder::finish() {
   require_unfinished("finish");
   write_part();
-  JoinedFiles files;
+  JoinedFiles files(JoinedFiles::Use::writing);
   if (parts_ == 0) files.add(folder_.state_path());
   for (int64_t number = 1; number <= parts_; ++number) files.add(folder_.part_path(number));
   files.write(path_);

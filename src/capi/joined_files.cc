@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/capi/joined_ids.h"
 #include "src/capi/merge_rules.h"
 #include "src/capi/stored_handle.h"
 #include "src/core/work_progress.h"
@@ -34,14 +33,16 @@ void JoinedFiles::add(const std::string& path) {
   with_path(path, [&] {
     auto file = std::make_shared<const MappedFile>(path);
     std::unique_ptr<polar_index> index = read_handle(SectionReader(file), false);
-    if (!index->ids.empty()) ids_.push_back(index->ids);
     if (joined_ == nullptr) {
       joined_ = std::move(index);
     } else {
       require_rows_mix(*joined_, *index);
       const int64_t numbers = numbers_before(*joined_, *index);
       const auto row_ids = index->faiss->ntotal > 0 ? index->row_ids : joined_->row_ids;
-      join_rows(*joined_->faiss, *index->faiss, numbers);
+      const auto copies =
+          use_ == Use::searching ? JoinedLists::Copies::all : JoinedLists::Copies::last;
+      join_rows(*joined_->faiss, *index->faiss, {copies, numbers});
+      joined_->ids.join(index->ids);
       joined_->row_ids = row_ids;
     }
     files_.push_back(std::move(file));
@@ -53,9 +54,7 @@ void JoinedFiles::write(const std::string& path) const {
   uint64_t bytes = 0;
   for (const auto& file : files_) bytes += file->bytes();
   uint64_t released = 0;
-  const SectionWriter sections =
-      sections_of(*joined_, [&](ByteSink& sink) { write_joined_ids(ids_, sink); });
-  write_file(sections, path, {}, [&](uint64_t made) {
+  write_file(sections_of(*joined_), path, {}, [&](uint64_t made) {
     // Each byte is made twice.
     report_work(std::min(1.0, static_cast<double>(made) / (2 * static_cast<double>(bytes))));
     if (made - released < kPagesBytes) return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Index files written as one: they are mapped, and read through list by list, so that memory does
-// not grow with their rows.
+// Several index files as one index: they are mapped, and stay where they are. It is searched, or
+// written list by list, so that memory does not grow with the rows.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "src/capi/caller_ids.h"
 #include "src/capi/index_handle.h"
 #include "src/io/mapped_file.h"
 
@@ -16,17 +16,22 @@ namespace polarquant::capi {
 
 class JoinedFiles {
  public:
+  enum class Use { searching, writing };
+  explicit JoinedFiles(Use use) : use_(use) {}
+
   /// The file's rows come after those of the files before. Errors begin with the path.
   void add(const std::string& path);
-  /// At least one file was added. Tells the thread's work how far it is.
+  /// For searching. At least one file was added.
+  std::unique_ptr<polar_index> take_index() { return std::move(joined_); }
+  /// For writing, the same. Tells the thread's work how far it is.
   void write(const std::string& path) const;
 
  private:
   void release_pages() const;
 
+  Use use_;
   std::unique_ptr<polar_index> joined_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
-  std::vector<CallerIds> ids_;  // of the files that have some beside their rows
 };
 
 }  // namespace polarquant::capi

@@ -12,6 +12,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/faiss_parts.h"
 #include "src/capi/held_ids.h"
+#include "src/capi/rising_ids.h"
 #include "src/core/byte_stream.h"
 #include "src/faiss/files/index_files.h"
 #include "src/faiss/files/stored_kinds.h"
@@ -113,7 +114,7 @@ void require_consistent(const polar_index& index, bool has_caller_ids, size_t id
 
 }  // namespace
 
-SectionWriter sections_of(const polar_index& index, SectionWriter::Produce write_ids) {
+SectionWriter sections_of(const polar_index& index) {
   SectionWriter sections;
   ByteWriter head;
   head.put<int32_t>(static_cast<int32_t>(index.metric));
@@ -121,12 +122,12 @@ SectionWriter sections_of(const polar_index& index, SectionWriter::Produce write
   head.put_string(index.description);
   sections.add_small(kCallerHead, head.bytes());
   if (index.row_ids == polar_index::IdOrigin::callers && !index.is_polar()) {
-    const auto write_held = [&index](ByteSink& sink) {
+    sections.add_data(kCallerIds, [&index](ByteSink& sink) {
+      if (lists_with_ids(index) == nullptr) return index.ids.write_rising(sink);
       std::vector<int64_t> ids = held_ids(index);
       std::sort(ids.begin(), ids.end());
       sink.write(ids.data(), ids.size() * sizeof(int64_t));
-    };
-    sections.add_data(kCallerIds, write_ids ? std::move(write_ids) : write_held);
+    });
   }
   add_index_sections(*index.faiss, sections);
   return sections;

@@ -11,10 +11,8 @@
 
 namespace polarquant::capi {
 
-/// The handle must stay as it is until the sections are written. write_ids: writes the ids of
-/// callers, rising, where the file has them beside the rows; by default those that the handle
-/// holds.
-SectionWriter sections_of(const polar_index& index, SectionWriter::Produce write_ids = {});
+/// The handle must stay as it is until the sections are written.
+SectionWriter sections_of(const polar_index& index);
 
 /// All of a file. Throws corrupt_data, unsupported.
 std::unique_ptr<polar_index> read_handle(SectionReader sections, bool trust_faiss);

@@ -97,10 +97,10 @@ StoredIndex read_pre_transform(IndexReading& reading) {
   return {std::move(index), inner.labels_are_rows};
 }
 
-void join_pre_transform(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+void join_pre_transform(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
   auto& index = dynamic_cast<::faiss::IndexPreTransform&>(joined);
   auto& other = dynamic_cast<::faiss::IndexPreTransform&>(from);
-  join_rows(*index.index, *other.index, add_id);
+  join_rows(*index.index, *other.index, joining);
   index.ntotal = index.index->ntotal;
   other.ntotal = 0;
 }
@@ -136,11 +136,11 @@ StoredIndex read_id_map(SectionKind tag, IndexReading& reading) {
 }
 
 /// Ids inside are numbers of rows, which go on from those held.
-void join_id_map(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+void join_id_map(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
   auto& index = dynamic_cast<::faiss::IndexIDMap&>(joined);
   auto& other = dynamic_cast<::faiss::IndexIDMap&>(from);
-  require(add_id == 0, StatusCode::unsupported, "merge: ids of an id map stay as they are");
-  join_rows(*index.index, *other.index, index.ntotal);
+  require(joining.add_id == 0, StatusCode::unsupported, "merge: ids of an id map stay as they are");
+  join_rows(*index.index, *other.index, {joining.copies, index.ntotal});
   index.id_map.insert(index.id_map.end(), other.id_map.begin(), other.id_map.end());
   index.ntotal = index.index->ntotal;
   other.ntotal = 0;
@@ -178,12 +178,13 @@ StoredIndex read_refine(IndexReading& reading) {
   return {std::move(index), true};
 }
 
-void join_refine(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+void join_refine(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
   auto& index = dynamic_cast<::faiss::IndexRefine&>(joined);
   auto& other = dynamic_cast<::faiss::IndexRefine&>(from);
-  require(add_id == 0, StatusCode::unsupported, "merge: rows of a refinement have no ids");
-  join_rows(*index.base_index, *other.base_index, index.ntotal);
-  join_rows(*index.refine_index, *other.refine_index, index.ntotal);
+  require(joining.add_id == 0, StatusCode::unsupported, "merge: rows of a refinement have no ids");
+  const Joining numbered = {joining.copies, index.ntotal};
+  join_rows(*index.base_index, *other.base_index, numbered);
+  join_rows(*index.refine_index, *other.refine_index, numbered);
   index.ntotal = index.base_index->ntotal;
   other.ntotal = 0;
 }

@@ -131,18 +131,19 @@ struct IndexIVFPolarStorage {
     return {std::move(index), ids_are_rows == 1};
   }
 
-  static void join(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+  static void join(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
     auto& index = dynamic_cast<IndexIVFPolar&>(joined);
     auto& other = dynamic_cast<IndexIVFPolar&>(from);
     if (index.ntotal == 0) index.map_in_file_ = other.map_in_file_;
     std::unique_ptr<CodeLists> held = take_lists(index);
     auto* lists = dynamic_cast<JoinedLists*>(held.get());
     if (lists == nullptr) {
-      auto made = std::make_unique<JoinedLists>(*index.codec_, static_cast<int64_t>(index.nlist));
+      auto made = std::make_unique<JoinedLists>(*index.codec_, static_cast<int64_t>(index.nlist),
+                                                joining.copies);
       lists = made.get();
       made->join(std::exchange(held, std::move(made)), 0);
     }
-    if (other.ntotal > 0) lists->join(take_lists(other), add_id);
+    if (other.ntotal > 0) lists->join(take_lists(other), joining.add_id);
     index.use_lists(std::move(held));
     index.ntotal += std::exchange(other.ntotal, 0);
   }

@@ -50,13 +50,13 @@ bool can_join_rows(const ::faiss::Index& index) {
   });
 }
 
-void join_rows(::faiss::Index& index, ::faiss::Index& other, int64_t add_id) {
+void join_rows(::faiss::Index& index, ::faiss::Index& other, const Joining& joining) {
   const StoredKind& kind = kind_of(index);
   require(kind.join != nullptr, StatusCode::unsupported,
           "merge: rows of section {} cannot be joined in files; those of our codes, flat, in "
           "inverted files, id maps and refinements, can",
           print_kind(kind.tag));
-  kind.join(index, other, add_id);
+  kind.join(index, other, joining);
 }
 
 bool needs_our_sections(const ::faiss::Index& index) {

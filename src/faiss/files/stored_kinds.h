@@ -11,6 +11,7 @@
 #include "src/core/byte_stream.h"
 #include "src/io/section_reader.h"
 #include "src/io/section_writer.h"
+#include "src/scan/stores/joined_lists.h"
 
 namespace polarquant {
 
@@ -47,6 +48,13 @@ class IndexReading {
   int depth_ = 0;
 };
 
+/// How rows of several indexes are joined.
+struct Joining {
+  JoinedLists::Copies copies;
+  /// What ids of rows that come grow by.
+  int64_t add_id;
+};
+
 struct StoredKind {
   SectionKind tag;
   bool (*recognizes)(const ::faiss::Index& index);
@@ -54,19 +62,18 @@ struct StoredKind {
   void (*add_sections)(const ::faiss::Index& index, SectionWriter& sections);
   StoredIndex (*read)(IndexReading& reading);
   /// join_rows of two indexes of this kind; null where rows cannot be joined.
-  void (*join)(::faiss::Index& index, ::faiss::Index& other, int64_t add_id) = nullptr;
+  void (*join)(::faiss::Index& index, ::faiss::Index& other, const Joining& joining) = nullptr;
 };
 
 /// The sections of an index. Throws unsupported where it has a part that nobody can write.
 void add_index_sections(const ::faiss::Index& index, SectionWriter& sections);
 
-/// Puts the rows of `other` after those of `index`, for writing alone: nothing is copied, and what
-/// lies in a mapped file stays there. `index` can then be written and take other rows so, and
-/// nothing else; `other` has no rows afterwards. Both were let pass by require_mergeable
-/// (index/row_changes.h). Ids of rows grow by add_id. Throws unsupported for kinds whose rows
-/// cannot be joined: graphs, published codes in groups, and parts of FAISS's; both can then only be
-/// dropped.
-void join_rows(::faiss::Index& index, ::faiss::Index& other, int64_t add_id);
+/// Puts the rows of `other`, a mapped index, after those of `index`, another one: they stay in
+/// their files. `index` can then be written, take other rows so and, with copies of all lists, be
+/// searched; `other` has no rows afterwards. Both were let pass by require_mergeable
+/// (index/row_changes.h). Throws unsupported for kinds whose rows cannot be joined: graphs,
+/// published codes in groups, and parts of FAISS's; both can then only be dropped.
+void join_rows(::faiss::Index& index, ::faiss::Index& other, const Joining& joining);
 
 /// Whether join_rows takes indexes like this one.
 bool can_join_rows(const ::faiss::Index& index);

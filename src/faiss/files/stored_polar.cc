@@ -109,17 +109,17 @@ struct IndexPolarStorage {
     return {std::move(index), has_ids == 0};
   }
 
-  static void join(::faiss::Index& joined, ::faiss::Index& from, int64_t add_id) {
+  static void join(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
     auto& index = dynamic_cast<IndexPolar&>(joined);
     auto& other = dynamic_cast<IndexPolar&>(from);
     require(
         !index.codes_->holds_floats() && !other.codes_->holds_floats(), StatusCode::state_mismatch,
         "merge: one of the indexes was never trained, and keeps its first rows as floats; train "
         "before rows are added");
-    join_ids(*index.ids_, other, add_id);
+    join_ids(*index.ids_, other, joining.add_id);
     auto* rows = dynamic_cast<JoinedRows*>(index.codes_.get());
     if (rows == nullptr) {
-      auto made = std::make_unique<JoinedRows>();
+      auto made = std::make_unique<JoinedRows>(*index.codec_);
       rows = made.get();
       made->join(std::exchange(index.codes_, std::move(made)));
     }

@@ -9,6 +9,12 @@
 
 namespace polarquant {
 
+JoinedLists::JoinedLists(const Codec& codec, int64_t lists, Copies copies)
+    : CodeLists(codec, lists),
+      kept_(copies),
+      ids_(kept_ == Copies::all ? static_cast<size_t>(lists) : 1),
+      codes_(kept_ == Copies::all && !has_blocks() ? static_cast<size_t>(lists) : 1) {}
+
 void JoinedLists::join(std::unique_ptr<CodeLists> lists, int64_t add_id) {
   parts_.push_back({std::move(lists), add_id});
 }
@@ -20,7 +26,9 @@ int64_t JoinedLists::rows(int64_t list) const {
 }
 
 size_t JoinedLists::memory_bytes() const {
-  size_t bytes = ids_.capacity() * sizeof(int64_t) + codes_.capacity();
+  size_t bytes = ids_.size() * sizeof ids_[0] + codes_.size() * sizeof codes_[0];
+  for (const auto& ids : ids_) bytes += ids.items.capacity() * sizeof(int64_t);
+  for (const auto& codes : codes_) bytes += codes.items.capacity();
   for (const Part& part : parts_) bytes += part.lists->memory_bytes();
   return bytes;
 }
@@ -29,18 +37,42 @@ void JoinedLists::verify() const {
   for (const Part& part : parts_) part.lists->verify();
 }
 
+template <typename Item, typename Fill>
+const Item* JoinedLists::copy_of(int64_t list, std::vector<Copy<Item>>& copies,
+                                 const Fill& fill) const {
+  if (kept_ == Copies::last) {
+    copies[0].items.clear();
+    fill(copies[0].items);
+    return copies[0].items.data();
+  }
+  Copy<Item>& copy = copies[static_cast<size_t>(list)];
+  std::call_once(copy.once, [&] {
+    std::vector<Item> items;
+    items.reserve(static_cast<size_t>(rows(list)) * (sizeof(Item) == 1 ? code_bytes() : 1));
+    fill(items);
+    copy.items = std::move(items);
+  });
+  return copy.items.data();
+}
+
 const int64_t* JoinedLists::ids(int64_t list) const {
-  ids_.clear();
+  return copy_of(list, ids_, [&](std::vector<int64_t>& ids) { copy_ids(list, ids); });
+}
+
+const uint8_t* JoinedLists::row_codes(int64_t list) const {
+  return copy_of(list, codes_, [&](std::vector<uint8_t>& codes) { copy_codes(list, codes); });
+}
+
+void JoinedLists::copy_ids(int64_t list, std::vector<int64_t>& joined) const {
   for (const Part& part : parts_) {
     const int64_t* ids = part.lists->ids(list);
     for (int64_t row = 0; row < part.lists->rows(list); ++row) {
       require(ids[row] <= std::numeric_limits<int64_t>::max() - part.add_id,
               StatusCode::corrupt_data, "index file: id {} of row {} of list {} grows by {}",
               ids[row], row, list, part.add_id);
-      ids_.push_back(ids[row] + part.add_id);
+      joined.push_back(ids[row] + part.add_id);
     }
   }
-  return ids_.data();
 }
 
 size_t JoinedLists::span_count(int64_t list) const {
@@ -61,14 +93,12 @@ BlockRows JoinedLists::span(int64_t list, size_t number) const {
   return span;
 }
 
-const uint8_t* JoinedLists::row_codes(int64_t list) const {
-  codes_.clear();
+void JoinedLists::copy_codes(int64_t list, std::vector<uint8_t>& joined) const {
   for (const Part& part : parts_) {
     const uint8_t* codes = part.lists->row_codes(list);
-    codes_.insert(codes_.end(), codes,
+    joined.insert(joined.end(), codes,
                   codes + static_cast<size_t>(part.lists->rows(list)) * code_bytes());
   }
-  return codes_.data();
 }
 
 void JoinedLists::get(int64_t list, int64_t row, uint8_t* code) const {

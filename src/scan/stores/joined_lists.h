@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The lists of several inverted files, each list's rows one file after the other, for writing them
-// as those of one: nothing is copied but the ids, or row codes, of the list that was asked for
-// last.
+// The lists of several inverted files, each list's rows one file after the other: searched, and
+// written, as those of one. Nothing can be changed, and nothing is copied but ids and, of codes
+// that do not lie in blocks, codes: of a list that was asked for.
 //
-// Threads: sole use, of const functions too.
+// Threads: as CodeLists; but where copies of the last list alone are kept, sole use.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "src/scan/layout/code_lists.h"
@@ -16,7 +17,10 @@ namespace polarquant {
 
 class JoinedLists final : public CodeLists {
  public:
-  JoinedLists(const Codec& codec, int64_t lists) : CodeLists(codec, lists) {}
+  /// Whether copies of all lists that were asked for are kept, for searches, or of the last one
+  /// alone, for writing.
+  enum class Copies { all, last };
+  JoinedLists(const Codec& codec, int64_t lists, Copies copies);
 
   /// Rows of the same codec state and centroids, after those held; their ids grow by add_id ≥ 0.
   void join(std::unique_ptr<CodeLists> lists, int64_t add_id);
@@ -41,9 +45,22 @@ class JoinedLists final : public CodeLists {
     std::unique_ptr<CodeLists> lists;
     int64_t add_id;
   };
+  /// What several parts have of a list, side by side.
+  template <typename Item>
+  struct Copy {
+    std::once_flag once;
+    std::vector<Item> items;
+  };
+  template <typename Item, typename Fill>
+  const Item* copy_of(int64_t list, std::vector<Copy<Item>>& copies, const Fill& fill) const;
+  void copy_ids(int64_t list, std::vector<int64_t>& ids) const;
+  void copy_codes(int64_t list, std::vector<uint8_t>& codes) const;
+
+  Copies kept_;
   std::vector<Part> parts_;
-  mutable std::vector<int64_t> ids_;
-  mutable std::vector<uint8_t> codes_;
+  // Of each list, or one for the last.
+  mutable std::vector<Copy<int64_t>> ids_;
+  mutable std::vector<Copy<uint8_t>> codes_;
 };
 
 }  // namespace polarquant

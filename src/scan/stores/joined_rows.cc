@@ -20,12 +20,30 @@ const Part& part_of(const std::vector<Part>& parts, Place at, Begin Part::*begin
 
 }  // namespace
 
+JoinedRows::JoinedRows(const Codec& codec)
+    : ReadOnlyRows(0), has_blocks_(BlockLayout::supports(codec)) {
+  if (has_blocks_) set_scan_codec(std::make_unique<ScanCodec>(codec));
+}
+
 void JoinedRows::join(std::unique_ptr<RowStore> rows) {
   if (rows->rows() == 0) return;
   const size_t spans = span_count();
   const int64_t more = rows->rows();
   parts_.push_back({std::move(rows), rows_, spans});
   rows_ += more;
+}
+
+// Verified part by part, each by all threads.
+std::vector<BlockRows> JoinedRows::spans() const {
+  std::vector<BlockRows> spans;
+  spans.reserve(span_count());
+  for (const Part& part : parts_) {
+    for (BlockRows span : part.rows->spans()) {
+      span.first_row += part.first_row;
+      spans.push_back(span);
+    }
+  }
+  return spans;
 }
 
 size_t JoinedRows::span_count() const {
@@ -48,9 +66,12 @@ void JoinedRows::verify() const {
   for (const Part& part : parts_) part.rows->verify();
 }
 
-void JoinedRows::search(const Codec& /*codec*/, const SearchRequest& /*request*/,
-                        const SearchResult& /*result*/) const {
-  fail(StatusCode::unsupported, "index: its rows are joined for writing; load what was written");
+void JoinedRows::search(const Codec& codec, const SearchRequest& request,
+                        const SearchResult& result) const {
+  require(has_blocks_, StatusCode::unsupported,
+          "index: rows of {} in several files are not searched; merge the files",
+          print_spec(codec.spec()));
+  BlockRowStore::search(codec, request, result);
 }
 
 }  // namespace polarquant

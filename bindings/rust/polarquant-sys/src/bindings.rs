@@ -926,6 +926,18 @@ extern "C" {
         out: *const ::std::os::raw::c_char,
         options: *const polar_work_options,
     ) -> polar_status;
+    #[doc = " The index files at these paths, (n), n ≥ 1, as one index, with the answers, to the bit, of the"]
+    #[doc = " file that polar_merge_files makes of them. They are mapped, and must stay as polar_load_options"]
+    #[doc = " says of memory_map; the index cannot be changed, but saved and cloned. Rows are verified when"]
+    #[doc = " they are first used; ids that two files have are found by polar_index_verify, and by saving."]
+    #[doc = " Errors as those of polar_merge_files; besides, flat codes that do not lie in blocks (those of the"]
+    #[doc = " published codecs) are not searched. Memory: what was trained, ids of the lists that are searched,"]
+    #[doc = " 8 bytes each, and of flat indexes with ids of the caller's 20 bytes a row."]
+    pub fn polar_index_open_shards(
+        n: i64,
+        paths: *const *const ::std::os::raw::c_char,
+        out: *mut *mut polar_index,
+    ) -> polar_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -992,9 +1004,9 @@ extern "C" {
     ) -> polar_status;
     #[doc = " Writes the rows in memory as a part, as before a stop that is to lose none."]
     pub fn polar_builder_write_part(builder: *mut polar_builder) -> polar_status;
-    #[doc = " Writes the index file, as polar_merge_files does, and removes the folder of parts. The builder can"]
-    #[doc = " then only be destroyed. After an error, or a stop by options->progress, the parts are there still,"]
-    #[doc = " and it can be called again."]
+    #[doc = " Writes the index file, as polar_merge_files does, and removes the folder of parts. The builder"]
+    #[doc = " can then only be destroyed. After an error, or a stop by options->progress, the parts are there"]
+    #[doc = " still, and it can be called again."]
     pub fn polar_builder_finish(
         builder: *mut polar_builder,
         options: *const polar_work_options,
