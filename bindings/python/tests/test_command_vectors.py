@@ -13,6 +13,7 @@ from command_support import CommandTest, needs
 from support import make_rows
 
 from polarquant.command import vectors as vectors_module
+import polarquant
 from polarquant.command.failure import CommandError
 from polarquant.command.vector_files import open_vectors
 
@@ -123,7 +124,7 @@ class VectorFilesTest(CommandTest):
                     vectors.ids("name")
         table = table.set_column(1, "id", pyarrow.array([*ids[:6], None, *ids[7:]]))
         parquet.write_table(table, self.path("x.parquet"), row_group_size=4)
-        with self.assertRaisesRegex(CommandError, "'id' is empty in row 6"):
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "'id' is empty in row 6"):
             open_vectors(self.path("x.parquet")).ids("id").rows(0, 10)
         with self.assertRaisesRegex(CommandError, "no columns"):
             open_vectors(self.rows(5, 3)[1]).ids("id")

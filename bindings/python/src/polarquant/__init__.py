@@ -41,6 +41,7 @@ from polarquant.filters import Bitset, IdSet
 from polarquant.index import Index
 from polarquant.metric import Metric
 from polarquant.query import Query
+from polarquant.shards import ShardedIndex
 
 __all__ = [
     "Advice",
@@ -67,6 +68,7 @@ __all__ = [
     "PolarError",
     "Query",
     "Segment",
+    "ShardedIndex",
     "StateMismatchError",
     "UnsupportedError",
     "__version__",

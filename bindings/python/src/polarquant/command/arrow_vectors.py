@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polarquant._arrays import Floats, Ids
+from polarquant._arrow import ids_of, rows_of
 from polarquant.command.failure import CommandError, import_for
 from polarquant.command.vectors import RowIds, Shape, Vectors, choose_name
 
@@ -106,29 +107,12 @@ class ColumnVectors(Vectors):
             return self._rows
         parts = []
         for chunk in self._table.read_group(group, self._column):
-            parts.append(self._read_chunk(chunk, begin))
+            name = f"{self.path}: column {self._column!r}"
+            parts.append(rows_of(chunk, name, begin, self.dim))
             begin += len(chunk)
         self._rows = np.concatenate(parts) if parts else np.empty((0, self.dim), dtype=np.float32)
         self._group = group
         return self._rows
-
-    def _read_chunk(self, chunk: Any, begin: int) -> Floats:
-        compute = import_for("pyarrow.compute", "pyarrow", f"{self.path}: Arrow")
-        name = f"{self.path}: column {self._column!r}"
-        _refuse_empty(chunk, begin, name)
-        lengths = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
-        if not np.all(lengths == self.dim):
-            row = int(np.argmax(lengths != self.dim))
-            raise CommandError(
-                f"{name} has {lengths[row]} numbers in row {begin + row}; the first has {self.dim}"
-            )
-        numbers = chunk.flatten()
-        if numbers.null_count:
-            place = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False)))
-            raise CommandError(f"{name} has an empty place in row {begin + place // self.dim}")
-        with np.errstate(over="ignore"):  # what does not fit is refused as not finite
-            values: Floats = numbers.to_numpy(zero_copy_only=False).astype(np.float32)
-        return values.reshape(-1, self.dim)
 
 
 class _ColumnIds(RowIds):
@@ -150,16 +134,9 @@ class _ColumnIds(RowIds):
     def _read_group(self, group: int, begin: int) -> Ids:
         parts = [np.empty(0, dtype=np.int64)]
         for chunk in self._table.read_group(group, self._column):
-            _refuse_empty(chunk, begin, f"{self._table.path}: column {self._column!r}")
-            parts.append(chunk.to_numpy(zero_copy_only=False).astype(np.int64))
+            parts.append(ids_of(chunk, f"{self._table.path}: column {self._column!r}", begin))
             begin += len(chunk)
         return np.concatenate(parts)
-
-
-def _refuse_empty(chunk: Any, begin: int, name: str) -> None:
-    if chunk.null_count:
-        row = int(np.argmax(chunk.is_null().to_numpy(zero_copy_only=False)))
-        raise CommandError(f"{name} is empty in row {begin + row}")
 
 
 def open_parquet(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
