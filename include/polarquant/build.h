@@ -26,8 +26,7 @@ extern "C" {
  * or not at all, as by polar_index_save.
  * Memory: what was trained, twice, the largest list's ids, a bit a row, and of flat indexes with
  * ids of the caller's 20 bytes a row; files are mapped and read through, with up to 32 MiB of their
- * pages in memory at a time. They are read four times: to verify them, to sum them, to sum them
- * again, and to write. options: NULL for the defaults; num_threads is not used.
+ * pages in memory at a time. options: NULL for the defaults; num_threads is not used.
  */
 POLAR_API polar_status polar_merge_files(int64_t n, const char* const* paths, const char* out,
                                          const polar_work_options* options);

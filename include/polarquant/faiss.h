@@ -280,7 +280,7 @@ struct WriteOptions {
 /// was, but for one failure: where the folder cannot be synced after the rename, the new file is
 /// in place, and the text says so. A symbolic link stays, and what it names is made or replaced. A
 /// process that is killed can leave a file ".polar-" with 16 hexadecimal digits in the folder.
-/// Cost: every byte is read twice, first for its checksum. FaissException: no such folder, no room,
+/// FaissException: no such folder, no room,
 /// an index that FAISS cannot write.
 void write_index(const ::faiss::Index& index, const std::string& path,
                  const WriteOptions& options = {});

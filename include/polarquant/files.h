@@ -70,8 +70,7 @@ static inline void polar_save_options_init(polar_save_options* options) {
  * made or replaced. Of threads or processes that save to one path at the same time each writes a
  * whole file, and the last one's stays. A process that is killed can leave a file ".polar-" with 16
  * hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:
- * FAISS cannot write the index. options: NULL for the defaults. Cost: every byte is read
- * twice, first for its checksum.
+ * FAISS cannot write the index. options: NULL for the defaults.
  */
 POLAR_API polar_status polar_index_save(const polar_index* index, const char* path,
                                         const polar_save_options* options);

@@ -54,11 +54,10 @@ void JoinedFiles::write(const std::string& path) const {
   uint64_t bytes = 0;
   for (const auto& file : files_) bytes += file->bytes();
   uint64_t released = 0;
-  write_file(sections_of(*joined_), path, {}, [&](uint64_t made) {
-    // Each byte is made twice.
-    report_work(std::min(1.0, static_cast<double>(made) / (2 * static_cast<double>(bytes))));
-    if (made - released < kPagesBytes) return;
-    released = made;
+  write_file(sections_of(*joined_), path, {}, [&](uint64_t written) {
+    report_work(std::min(1.0, static_cast<double>(written) / static_cast<double>(bytes)));
+    if (written - released < kPagesBytes) return;
+    released = written;
     release_pages();
   });
 }

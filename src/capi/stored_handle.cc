@@ -122,12 +122,15 @@ SectionWriter sections_of(const polar_index& index) {
   head.put_string(index.description);
   sections.add_small(kCallerHead, head.bytes());
   if (index.row_ids == polar_index::IdOrigin::callers && !index.is_polar()) {
-    sections.add_data(kCallerIds, [&index](ByteSink& sink) {
-      if (lists_with_ids(index) == nullptr) return index.ids.write_rising(sink);
-      std::vector<int64_t> ids = held_ids(index);
-      std::sort(ids.begin(), ids.end());
-      sink.write(ids.data(), ids.size() * sizeof(int64_t));
-    });
+    sections.add_data(
+        kCallerIds,
+        [&index](ByteSink& sink) {
+          if (lists_with_ids(index) == nullptr) return index.ids.write_rising(sink);
+          std::vector<int64_t> ids = held_ids(index);
+          std::sort(ids.begin(), ids.end());
+          sink.write(ids.data(), ids.size() * sizeof(int64_t));
+        },
+        static_cast<uint64_t>(index.faiss->ntotal) * sizeof(int64_t));
   }
   add_index_sections(*index.faiss, sections);
   return sections;

@@ -102,15 +102,29 @@ void AtomicFile::write(const void* data, size_t bytes) {
   }
 }
 
-void AtomicFile::flush() {
-  for (size_t done = 0; done < buffer_.size();) {
-    const ssize_t count =
-        ::write(file_->descriptor(), buffer_.data() + done, buffer_.size() - done);
+template <typename WriteSome>
+void AtomicFile::write_all(const unsigned char* from, size_t bytes, const WriteSome& write_some) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t count = write_some(from + done, bytes - done, done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_with_errno(path_, "write");
     done += static_cast<size_t>(count);
   }
+}
+
+void AtomicFile::flush() {
+  write_all(buffer_.data(), buffer_.size(), [&](const unsigned char* from, size_t count, size_t) {
+    return ::write(file_->descriptor(), from, count);
+  });
   buffer_.clear();
+}
+
+void AtomicFile::overwrite_begin(const void* data, size_t bytes) {
+  flush();
+  write_all(static_cast<const unsigned char*>(data), bytes,
+            [&](const unsigned char* from, size_t count, size_t done) {
+              return ::pwrite(file_->descriptor(), from, count, static_cast<off_t>(done));
+            });
 }
 
 void AtomicFile::commit(const Check& check) {

@@ -26,6 +26,8 @@ class AtomicFile final : public ByteSink {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, size_t bytes) override;
+  bool can_overwrite() const override { return true; }
+  void overwrite_begin(const void* data, size_t bytes) override;
   /// Reads what was written before it takes the name; what it throws ends the commit.
   using Check = std::function<void(std::unique_ptr<ByteSource> written)>;
   /// Writes out, syncs, checks, renames, and syncs the folder. When this last step fails, the new
@@ -35,6 +37,9 @@ class AtomicFile final : public ByteSink {
  private:
   void make_temporary();
   void flush();
+  /// All of them, by calls of `write_some`(from, count), as write(2).
+  template <typename WriteSome>
+  void write_all(const unsigned char* from, size_t bytes, const WriteSome& write_some);
   void sync_folder() const;
 
   std::string path_;

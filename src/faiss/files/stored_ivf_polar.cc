@@ -71,7 +71,7 @@ struct IndexIVFPolarStorage {
     sections.add_small(kHead, head.bytes());
     sections.add_small(kCodec, index.codec_->save_state());
     add_index_sections(*index.quantizer, sections);
-    add_list_sections(sections, lists);
+    add_list_sections(sections, *index.codec_, lists);
   }
 
   static StoredIndex read(IndexReading& reading) {

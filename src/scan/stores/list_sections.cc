@@ -94,30 +94,44 @@ std::vector<std::vector<Item>> read_items(SectionReader& reader, SectionKind kin
 
 }  // namespace
 
-void add_list_sections(SectionWriter& writer, const CodeLists& lists) {
-  writer.add_data(kSizes, [&lists](ByteSink& sink) {
-    for (int64_t list = 0; list < lists.count(); ++list) {
-      const int64_t rows = lists.rows(list);
-      sink.write(&rows, sizeof rows);
-    }
-  });
+void add_list_sections(SectionWriter& writer, const Codec& codec, const CodeLists& lists) {
+  std::vector<int64_t> sizes;
+  for (int64_t list = 0; list < lists.count(); ++list) sizes.push_back(lists.rows(list));
+  const ListPlaces places(codec, sizes, LevelForm::split);
+  const uint64_t ids_bytes = static_cast<uint64_t>(places.total_rows()) * sizeof(int64_t);
+  writer.add_data(
+      kSizes,
+      [&lists](ByteSink& sink) {
+        for (int64_t list = 0; list < lists.count(); ++list) {
+          const int64_t rows = lists.rows(list);
+          sink.write(&rows, sizeof rows);
+        }
+      },
+      sizes.size() * sizeof(int64_t));
   if (lists.has_blocks()) {
     need_version_of(lists.layout(), &writer);
-    writer.add_data(kBlocks, [&lists](ByteSink& sink) { write_blocks(sink, lists); });
+    writer.add_data(
+        kBlocks, [&lists](ByteSink& sink) { write_blocks(sink, lists); }, places.section_bytes());
   } else {
-    writer.add_data(kRows, [&lists](ByteSink& sink) {
-      for (int64_t list = 0; list < lists.count(); ++list) {
-        const size_t bytes = static_cast<size_t>(lists.rows(list)) * lists.code_bytes();
-        if (bytes > 0) sink.write(lists.row_codes(list), bytes);
-      }
-    });
+    writer.add_data(
+        kRows,
+        [&lists](ByteSink& sink) {
+          for (int64_t list = 0; list < lists.count(); ++list) {
+            const size_t bytes = static_cast<size_t>(lists.rows(list)) * lists.code_bytes();
+            if (bytes > 0) sink.write(lists.row_codes(list), bytes);
+          }
+        },
+        places.section_bytes());
   }
-  writer.add_data(kIds, [&lists](ByteSink& sink) {
-    for (int64_t list = 0; list < lists.count(); ++list) {
-      const size_t bytes = static_cast<size_t>(lists.rows(list)) * sizeof(int64_t);
-      if (bytes > 0) sink.write(lists.ids(list), bytes);
-    }
-  });
+  writer.add_data(
+      kIds,
+      [&lists](ByteSink& sink) {
+        for (int64_t list = 0; list < lists.count(); ++list) {
+          const size_t bytes = static_cast<size_t>(lists.rows(list)) * sizeof(int64_t);
+          if (bytes > 0) sink.write(lists.ids(list), bytes);
+        }
+      },
+      ids_bytes);
 }
 
 std::vector<int64_t> read_list_sizes(SectionReader& reader, uint64_t count, int64_t rows) {

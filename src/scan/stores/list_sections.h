@@ -13,8 +13,8 @@
 
 namespace polarquant {
 
-/// `lists` must live, and stay as they are, until the writer has written.
-void add_list_sections(SectionWriter& writer, const CodeLists& lists);
+/// `lists`, coded by `codec`, must live, and stay as they are, until the writer has written.
+void add_list_sections(SectionWriter& writer, const Codec& codec, const CodeLists& lists);
 
 /// The first of these sections: rows of each of `count` lists, which make `rows` together. Throws
 /// corrupt_data unless there are as many.

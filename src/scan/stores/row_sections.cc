@@ -158,12 +158,15 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
     return;
   }
   if (!BlockLayout::supports(codec)) {
-    writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
-      const CodeRows rows = codes.row_codes();
-      if (rows.rows < codes.rows()) return write_one_by_one(codec, codes, sink);
-      const size_t bytes = codec.layout().bytes(rows.rows);
-      if (bytes > 0) sink.write(rows.data, bytes);
-    });
+    writer.add_data(
+        kRows,
+        [&codec, &codes](ByteSink& sink) {
+          const CodeRows rows = codes.row_codes();
+          if (rows.rows < codes.rows()) return write_one_by_one(codec, codes, sink);
+          const size_t bytes = codec.layout().bytes(rows.rows);
+          if (bytes > 0) sink.write(rows.data, bytes);
+        },
+        codec.layout().bytes(codes.rows()));
     return;
   }
   if (order == RowOrder::single) {
@@ -173,20 +176,26 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
   }
   const BlockLayout layout(codec);
   need_version_of(layout, &writer);
-  writer.add_data(kSketches, [layout, &codes](ByteSink& sink) {
-    JoinedSketches sketches(sink, layout);
-    for (size_t i = 0; i < codes.span_count(); ++i) sketches.add(codes.span(i));
-    sketches.finish();
-    write_padding(sink);
-  });
-  writer.add_data(kPayloads, [layout, &codes](ByteSink& sink) {
-    write_padding(sink);
-    for (size_t i = 0; i < codes.span_count(); ++i) {
-      const BlockRows span = codes.span(i);
-      sink.write(span.payloads, layout.payloads_bytes(span.rows));
-    }
-    write_padding(sink);
-  });
+  writer.add_data(
+      kSketches,
+      [layout, &codes](ByteSink& sink) {
+        JoinedSketches sketches(sink, layout);
+        for (size_t i = 0; i < codes.span_count(); ++i) sketches.add(codes.span(i));
+        sketches.finish();
+        write_padding(sink);
+      },
+      layout.sketches_bytes(codes.rows()) + kReadAhead);
+  writer.add_data(
+      kPayloads,
+      [layout, &codes](ByteSink& sink) {
+        write_padding(sink);
+        for (size_t i = 0; i < codes.span_count(); ++i) {
+          const BlockRows span = codes.span(i);
+          sink.write(span.payloads, layout.payloads_bytes(span.rows));
+        }
+        write_padding(sink);
+      },
+      layout.payloads_bytes(codes.rows()) + 2 * kReadAhead);
 }
 
 std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,

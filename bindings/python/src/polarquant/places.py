@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that lie here, or behind a URL that fsspec knows ("s3://…", "gs://…", "memory://…")."""
+"""Files that lie here, or where a URL leads that fsspec knows ("s3://…", "gs://…", "memory://…")."""
 
 from __future__ import annotations
 

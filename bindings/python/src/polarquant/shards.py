@@ -127,7 +127,7 @@ class ShardedIndex(Index):
         shards: numbers of those to search, by default all.
         on_missing: "error" refuses, by its name, a shard that is missing, damaged or coded by another
         state; "partial" goes on without it: `missing` and `share` say so.
-        cache: a folder for copies of shards behind URLs, kept; by default a temporary one.
+        cache: a folder for copies of shards that URLs name, kept; by default a temporary one.
         Damage in a file's rows is found when they are first searched, or by `verify`.
         """
         if on_missing not in ("error", "partial"):

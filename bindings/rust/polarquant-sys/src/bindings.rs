@@ -875,8 +875,7 @@ extern "C" {
     #[doc = " made or replaced. Of threads or processes that save to one path at the same time each writes a"]
     #[doc = " whole file, and the last one's stays. A process that is killed can leave a file \".polar-\" with 16"]
     #[doc = " hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:"]
-    #[doc = " FAISS cannot write the index. options: NULL for the defaults. Cost: every byte is read"]
-    #[doc = " twice, first for its checksum."]
+    #[doc = " FAISS cannot write the index. options: NULL for the defaults."]
     pub fn polar_index_save(
         index: *const polar_index,
         path: *const ::std::os::raw::c_char,
@@ -918,8 +917,7 @@ extern "C" {
     #[doc = " or not at all, as by polar_index_save."]
     #[doc = " Memory: what was trained, twice, the largest list's ids, a bit a row, and of flat indexes with"]
     #[doc = " ids of the caller's 20 bytes a row; files are mapped and read through, with up to 32 MiB of their"]
-    #[doc = " pages in memory at a time. They are read four times: to verify them, to sum them, to sum them"]
-    #[doc = " again, and to write. options: NULL for the defaults; num_threads is not used."]
+    #[doc = " pages in memory at a time. options: NULL for the defaults; num_threads is not used."]
     pub fn polar_merge_files(
         n: i64,
         paths: *const *const ::std::os::raw::c_char,
