@@ -3,11 +3,20 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "src/core/status.h"
 #include "src/io/posix_file.h"
 
 namespace polarquant {
+namespace {
+
+size_t page_bytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
   const PosixFile file(path, O_RDONLY, "open");
@@ -21,6 +30,26 @@ MappedFile::MappedFile(const std::string& path) {
 // What the system refuses costs memory alone.
 void MappedFile::release_pages() const {
   static_cast<void>(madvise(const_cast<uint8_t*>(data_), bytes_, MADV_DONTNEED));
+}
+
+void MappedFile::expect_scattered(size_t offset, size_t bytes) const {
+  advise(offset, bytes, MADV_RANDOM);
+}
+
+void MappedFile::read_ahead(size_t offset, size_t bytes) const {
+  advise(offset, bytes, MADV_WILLNEED);
+}
+
+// What the system refuses costs time alone.
+void MappedFile::advise(size_t offset, size_t bytes, int advice) const {
+  const size_t begin = offset / page_bytes() * page_bytes();
+  static_cast<void>(madvise(const_cast<uint8_t*>(data_) + begin, offset + bytes - begin, advice));
+}
+
+bool MappedFile::is_resident(size_t offset) const {
+  unsigned char resident = 0;
+  const size_t begin = offset / page_bytes() * page_bytes();
+  return mincore(const_cast<uint8_t*>(data_) + begin, 1, &resident) != 0 || (resident & 1) != 0;
 }
 
 MappedFile::~MappedFile() { munmap(const_cast<uint8_t*>(data_), bytes_); }

@@ -24,8 +24,16 @@ class MappedFile {
   /// Takes its pages out of the process's memory; they come back as they are read. For files that
   /// are read through once: they would else count as memory of whoever reads them.
   void release_pages() const;
+  /// These bytes are read one here, one there: the system then reads no more than is asked for.
+  void expect_scattered(size_t offset, size_t bytes) const;
+  /// Begins to read these bytes from the disk, where they are not in memory.
+  void read_ahead(size_t offset, size_t bytes) const;
+  /// Whether the page of this byte is in memory.
+  bool is_resident(size_t offset) const;
 
  private:
+  void advise(size_t offset, size_t bytes, int advice) const;
+
   const uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -17,6 +17,7 @@ MappedSection::MappedSection(std::shared_ptr<const MappedFile> file, const Secti
 void MappedSection::require_chunk(size_t chunk) const {
   const uint64_t begin = chunk * kChunkBytes;
   const auto bytes = static_cast<size_t>(std::min(kChunkBytes, entry_.bytes - begin));
+  read_ahead(begin, bytes);
   require(checksum64(data() + begin, bytes) == sums_[chunk], StatusCode::corrupt_data,
           "index file: bytes {} to {} of section {} do not match their checksum; they are damaged",
           begin, begin + bytes, print_kind(entry_.kind));
@@ -39,6 +40,16 @@ void MappedSection::require_intact() const {
       require_chunk(static_cast<size_t>(chunk));
   });
   all_intact_.store(true, std::memory_order_release);
+}
+
+void MappedSection::expect_scattered() const { file_->expect_scattered(entry_.offset, bytes()); }
+
+void MappedSection::read_ahead(size_t offset, size_t bytes) const {
+  file_->read_ahead(entry_.offset + offset, bytes);
+}
+
+bool MappedSection::is_resident(size_t offset) const {
+  return file_->is_resident(entry_.offset + offset);
 }
 
 void MappedSection::verify_anew() const {

@@ -30,6 +30,10 @@ class MappedSection {
   void require_intact(size_t offset, size_t bytes) const;
   /// The same for all bytes; costs one comparison when they are verified already.
   void require_intact() const;
+  /// As MappedFile's, of bytes of the section.
+  void expect_scattered() const;
+  void read_ahead(size_t offset, size_t bytes) const;
+  bool is_resident(size_t offset) const;
   /// Reads and verifies all bytes again.
   void verify_anew() const;
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -55,6 +56,9 @@ class CodeLists {
   virtual const uint8_t* row_codes(int64_t list) const = 0;
   /// The row-format code of a list's row.
   virtual void get(int64_t list, int64_t row, uint8_t* code) const = 0;
+
+  /// These lists are read next: those that are not in memory are asked for.
+  virtual void read_ahead(std::span<const int64_t> /*lists*/) const {}
 
   // Changes; they throw unsupported where is_mapped().
   /// n codes in the row format, with their ids, after the rows of a list. Unchanged after an error

@@ -20,6 +20,9 @@
 namespace polarquant {
 namespace {
 
+/// Lists that are asked for together when a batch goes list by list.
+constexpr int64_t kAheadLists = 32;
+
 /// The queries of a group that have each list, by list.
 struct QueriesOfLists {
   std::vector<int64_t> ends;     // (lists + 1): of list i, numbers ends[i] … ends[i+1]−1
@@ -102,6 +105,7 @@ class ListSearch final : public QueryGroups {
     for_each_list(query, [&](int64_t probe, int64_t list) {
       if (probe % plan_.parts == part) lists.push_back(list);
     });
+    file_.lists.read_ahead(lists);
     scan->search(prepared_.data(), query, lists, best(part), limits);
     progress_.advance(1.0 / static_cast<double>(plan_.parts));
   }
@@ -125,12 +129,26 @@ class ListSearch final : public QueryGroups {
     return queries;
   }
 
+  // Lists that are searched while those before them are read.
+  void read_ahead(const QueriesOfLists& queries, int64_t list) const {
+    std::vector<int64_t> next;
+    // The first ones are read at once.
+    const int64_t begin = list == 0 ? 0 : list + kAheadLists;
+    const int64_t end = std::min(list + 2 * kAheadLists, file_.lists.count());
+    for (int64_t other = begin; other < end; ++other) {
+      if (queries.ends[static_cast<size_t>(other)] < queries.ends[static_cast<size_t>(other) + 1])
+        next.push_back(other);
+    }
+    file_.lists.read_ahead(next);
+  }
+
   void search_by_lists() {
     begin_parts(threads_, kept_);
     const QueriesOfLists queries = queries_of_lists();
     const double queries_per_probe =
         static_cast<double>(nq_) / std::max<double>(1, static_cast<double>(queries.numbers.size()));
     parallel_for(file_.lists.count(), threads_, [&](int64_t list, int thread) {
+      if (list % kAheadLists == 0) read_ahead(queries, list);
       const int64_t* ends = &queries.ends[static_cast<size_t>(list)];
       std::span<const int32_t> left = {queries.numbers.data() + ends[0],
                                        queries.numbers.data() + ends[1]};

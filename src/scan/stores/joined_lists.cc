@@ -101,6 +101,10 @@ void JoinedLists::copy_codes(int64_t list, std::vector<uint8_t>& joined) const {
   }
 }
 
+void JoinedLists::read_ahead(std::span<const int64_t> lists) const {
+  for (const Part& part : parts_) part.lists->read_ahead(lists);
+}
+
 void JoinedLists::get(int64_t list, int64_t row, uint8_t* code) const {
   auto part = parts_.begin();
   for (; row >= part->lists->rows(list); ++part) row -= part->lists->rows(list);

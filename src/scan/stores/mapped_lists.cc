@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <span>
 #include <utility>
 
 #include "src/core/aligned_buffer.h"
 #include "src/core/checked_size.h"
+#include "src/io/read_ahead.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/stores/mapped_row_store.h"
 
@@ -73,6 +76,22 @@ class MappedLists final : public CodeLists {
     layout().get_row(place, code);
   }
 
+  void read_ahead(std::span<const int64_t> lists) const override {
+    if (!ahead_.is_wanted()) return;
+    std::call_once(scattered_, [&] {
+      codes_->expect_scattered();
+      ids_->expect_scattered();
+    });
+    for (const int64_t list : lists) {
+      const size_t begin = places_.begin(list);
+      const size_t bytes = places_.begin(list + 1) - begin;
+      if (bytes == 0) continue;
+      if (!codes_->is_resident(begin) || !codes_->is_resident(begin + bytes - 1))
+        ahead_.tell_missing();
+      codes_->read_ahead(begin, bytes);
+    }
+  }
+
   void append(int64_t /*list*/, int64_t /*n*/, const int64_t* /*ids*/,
               const uint8_t* /*codes*/) override {
     refuse_change_of_mapped();
@@ -115,6 +134,8 @@ class MappedLists final : public CodeLists {
   std::shared_ptr<const MappedSection> ids_;
   bool ids_are_rows_;
   mutable std::vector<std::atomic<uint8_t>> ids_checked_;  // of each list
+  mutable ReadAhead ahead_;
+  mutable std::once_flag scattered_;
 };
 
 }  // namespace
