@@ -8,6 +8,7 @@
 #include "src/capi/index_adds.h"
 #include "src/capi/joined_files.h"
 #include "src/capi/merge_rules.h"
+#include "src/capi/path_errors.h"
 #include "src/capi/stored_handle.h"
 #include "src/core/row_length.h"
 #include "src/core/work_progress.h"
@@ -24,12 +25,7 @@ constexpr size_t kPieceBytes = size_t{32} << 20;
 constexpr int64_t kLeastPieceRows = 64;
 
 std::unique_ptr<polar_index> load(const std::string& path, bool memory_map) {
-  try {
-    return read_handle(open_file(path, memory_map), false);
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    fail(error.code(), "{}{}", text.starts_with(path) ? "" : path + ": ", text);
-  }
+  return with_path(path, [&] { return read_handle(open_file(path, memory_map), false); });
 }
 
 /// Memory of all that grows with rows, and more.
@@ -74,12 +70,12 @@ IndexBuilder::IndexBuilder(const polar_index& index, const std::string& path, bo
           path, folder_.count());
   folder_.clear();
   write_file(sections_of(index), folder_.state_path());
-  begin_part();
+  load_state();
 }
 
 IndexBuilder::IndexBuilder(const std::string& path, size_t memory_bytes)
     : path_(path), memory_bytes_(memory_bytes), folder_(path, PartsFolder::Opening::existing) {
-  begin_part();
+  load_state();
   require_parts_can_be_made(*index_);
   read_parts();
 }
@@ -101,9 +97,7 @@ void IndexBuilder::read_parts() {
   }
 }
 
-// From the state's file, so that it is in memory once.
-void IndexBuilder::begin_part() {
-  index_.reset();
+void IndexBuilder::load_state() {
   index_ = load(folder_.state_path(), false);
   empty_bytes_ = memory_of(*index_);
   dim_ = index_->dim;
@@ -154,7 +148,9 @@ void IndexBuilder::write_part() {
   write_file(sections_of(*index_), folder_.part_path(parts_ + 1));
   ++parts_;
   written_ += in_memory();
-  begin_part();
+  index_->faiss->reset();
+  index_->ids = CallerIds();
+  index_->row_ids = polar_index::IdOrigin::undecided;
 }
 
 void IndexBuilder::finish() {

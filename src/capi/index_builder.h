@@ -31,8 +31,8 @@ class IndexBuilder {
 
  private:
   int64_t in_memory() const { return index_ != nullptr ? index_->faiss->ntotal : 0; }
+  void load_state();
   void read_parts();
-  void begin_part();
   void require_unfinished(const char* call) const;
 
   std::string path_;

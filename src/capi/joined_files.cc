@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/capi/merge_rules.h"
+#include "src/capi/path_errors.h"
 #include "src/capi/stored_handle.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/files/index_files.h"
@@ -15,17 +16,6 @@ namespace {
 
 /// Pages of mapped files that may be in memory at a time.
 constexpr uint64_t kPagesBytes = uint64_t{32} << 20;
-
-/// Puts the path in front of an error's text.
-template <typename Call>
-auto with_path(const std::string& path, const Call& call) {
-  try {
-    return call();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    fail(error.code(), "{}{}", text.starts_with(path) ? "" : path + ": ", text);
-  }
-}
 
 }  // namespace
 

@@ -112,6 +112,8 @@ struct IndexPolarStorage {
   static void join(::faiss::Index& joined, ::faiss::Index& from, const Joining& joining) {
     auto& index = dynamic_cast<IndexPolar&>(joined);
     auto& other = dynamic_cast<IndexPolar&>(from);
+    require(!index.options_.single_rows && !other.options_.single_rows, StatusCode::unsupported,
+            "merge: rows that lie one by one, as graphs have them, are not joined");
     require(
         !index.codes_->holds_floats() && !other.codes_->holds_floats(), StatusCode::state_mismatch,
         "merge: one of the indexes was never trained, and keeps its first rows as floats; train "
