@@ -43,6 +43,10 @@ POLAR_API polar_status polar_merge_files(int64_t n, const char* const* paths, co
 POLAR_API polar_status polar_index_open_shards(int64_t n, const char* const* paths,
                                                polar_index** out);
 
+/* *out: an index without rows, in memory, that codes as the one in the file at `path` does: for
+ * shards whose rows mix with the file's. Of the kinds above. The file's rows are not read. */
+POLAR_API polar_status polar_index_load_empty(const char* path, polar_index** out);
+
 /*
  * Builds an index file from rows that come in any number of calls. Rows are coded in an index in
  * memory; when it has taken memory_bytes, it is written as a part, a whole index file with

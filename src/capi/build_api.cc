@@ -60,6 +60,14 @@ extern "C" polar_status polar_index_open_shards(int64_t n, const char* const* pa
   });
 }
 
+extern "C" polar_status polar_index_load_empty(const char* path, polar_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    require_object("out", out);
+    *out = load_without_rows(require_path("path", path)).release();
+  });
+}
+
 extern "C" polar_status polar_builder_create(const polar_index* index, const char* path,
                                              const polar_builder_options* options,
                                              polar_builder** out) {

@@ -150,6 +150,10 @@ extern "C" polar_status polar_index_open_shards(int64_t, const char* const*, pol
   return unsupported(out);
 }
 
+extern "C" polar_status polar_index_load_empty(const char*, polar_index** out) {
+  return unsupported(out);
+}
+
 extern "C" polar_status polar_builder_create(const polar_index*, const char*,
                                              const polar_builder_options*, polar_builder** out) {
   return unsupported(out);

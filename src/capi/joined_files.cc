@@ -40,6 +40,21 @@ void JoinedFiles::add(const std::string& path) {
   });
 }
 
+// Another one of the same file takes its rows.
+std::unique_ptr<polar_index> load_without_rows(const std::string& path) {
+  return with_path(path, [&] {
+    const auto file = std::make_shared<const MappedFile>(path);
+    const std::unique_ptr<polar_index> rows = read_handle(SectionReader(file), false);
+    std::unique_ptr<polar_index> index = read_handle(SectionReader(file), false);
+    require(can_join_rows(*index->faiss), StatusCode::unsupported,
+            "\"{}\" is of a kind that is not built in parts", index->description);
+    join_rows(*rows->faiss, *index->faiss, {JoinedLists::Copies::last, 0});
+    index->ids = CallerIds();
+    index->row_ids = polar_index::IdOrigin::undecided;
+    return index;
+  });
+}
+
 void JoinedFiles::write(const std::string& path) const {
   uint64_t bytes = 0;
   for (const auto& file : files_) bytes += file->bytes();

@@ -34,4 +34,7 @@ class JoinedFiles {
   std::vector<std::shared_ptr<const MappedFile>> files_;
 };
 
+/// An index in memory, without rows, that codes as a file's does. Errors begin with the path.
+std::unique_ptr<polar_index> load_without_rows(const std::string& path);
+
 }  // namespace polarquant::capi

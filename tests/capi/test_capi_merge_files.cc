@@ -153,6 +153,38 @@ TEST_CASE("flat rows that have an id twice are refused", "[capi][merge_files]") 
                POLAR_ERROR_BAD_ARGUMENT, {paths[1], "there twice"});
 }
 
+TEST_CASE("an index like that of a file makes the same bytes", "[capi][merge_files]") {
+  for (const BuiltKind& kind : kBuiltKinds) {
+    for (const bool with_ids : {false, true}) {
+      if (with_ids ? !kind.takes_ids : !kind.takes_none) continue;
+      INFO(kind.description << ", with ids " << with_ids);
+      const TemporaryFolder folder;
+      const IndexHandle trained = rows().trained(kind.description, POLAR_METRIC_COSINE);
+      const IndexHandle first = clone(trained);
+      rows().add(first, !kind.takes_none, 0, 700);
+      save(first, folder.file("first"));
+      polar_index* out = nullptr;
+      require_ok(polar_index_load_empty(folder.file("first").c_str(), &out));
+      const IndexHandle like(out);
+      CHECK(polar_index_ntotal(like.get()) == 0);
+      CHECK(polar_index_is_trained(like.get()) == 1);
+      rows().add(like, with_ids, 600, 1500);
+      save(like, folder.file("like"));
+      rows().add(trained, with_ids, 600, 1500);
+      save(trained, folder.file("trained"));
+      CHECK((bytes_of(folder.file("like")) == bytes_of(folder.file("trained"))));
+    }
+  }
+  const TemporaryFolder folder;
+  polar_index* out = nullptr;
+  check_failed(polar_index_load_empty(folder.file("none").c_str(), &out), POLAR_ERROR_IO,
+               {folder.file("none")});
+  const IndexHandle graph = rows().trained("HNSW8,Polar4", POLAR_METRIC_L2);
+  save(graph, folder.file("graph"));
+  check_failed(polar_index_load_empty(folder.file("graph").c_str(), &out), POLAR_ERROR_UNSUPPORTED,
+               {folder.file("graph"), "HNSW8,Polar4"});
+}
+
 TEST_CASE("a merge tells how far it is, and can be stopped", "[capi][merge_files]") {
   const TemporaryFolder folder;
   const IndexHandle trained = rows().trained("Polar8", POLAR_METRIC_L2);

@@ -98,6 +98,32 @@ class BuildInPartsTest(CommandTest):
         with unittest.mock.patch.object(build_parts, "_PROGRAM_BYTES", 512 << 20):
             self.assert_refused("--memory: 512M is not enough", *self.command, *_LIMIT)
 
+    def test_a_build_like_another_merges_with_it(self):
+        self.polar(*self.command, "--metric", "l2")
+        other, source = self.rows(9000, 32, seed=2, name="other.npy")
+        for more in ([], _LIMIT):
+            out = self.path("b.polar")
+            _, said = self.polar("build", source, out, "--like", self.path("a.polar"), *more)
+            self.assertIn("9000 vectors of 32 dimensions as IVF16,Polar4", said)
+            self.polar("merge", self.path("a.polar"), out, "-o", self.path("all.polar"))
+            with polarquant.Index.load(self.path("all.polar")) as index:
+                self.assertEqual((index.ntotal, index.metric.name), (49_000, "L2"))
+                self.assertEqual(index.search(other[5:6], 1, nprobe=16)[1][0, 0], 40_005)
+        like = ["--like", self.path("a.polar")]
+        self.assert_refused("place of --index", "build", source, out, *like, "--index", "Polar4")
+        _, narrow = self.rows(10, 8, name="narrow.npy")
+        self.assert_refused("vectors of 8", "build", narrow, out, *like)
+
+    def test_a_manifest_is_searched(self):
+        index = polarquant.Index("IVF16,Polar4", 32, "cosine")
+        index.train(self.x)
+        state = polarquant.shards.write_state(index, self.path("state"))
+        made = [polarquant.shards.build_shard([self.x[:500]], state, self.path("shard"))]
+        polarquant.shards.write_manifest(self.path("manifest.json"), state, made)
+        np.save(self.path("query.npy"), self.x[7:8])
+        out, _ = self.polar("search", self.path("manifest.json"), self.path("query.npy"), "-k", "1")
+        self.assertIn("\t7\t", out)
+
     @needs("pyarrow")
     def test_ids_of_a_column(self):
         import pyarrow

@@ -143,6 +143,8 @@ void join_id_map(::faiss::Index& joined, ::faiss::Index& from, const Joining& jo
   join_rows(*index.index, *other.index, {joining.copies, index.ntotal});
   index.id_map.insert(index.id_map.end(), other.id_map.begin(), other.id_map.end());
   index.ntotal = index.index->ntotal;
+  other.id_map.clear();
+  if (auto* both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&other)) both_ways->rev_map.clear();
   other.ntotal = 0;
 }
 

@@ -143,7 +143,8 @@ struct IndexIVFPolarStorage {
       lists = made.get();
       made->join(std::exchange(held, std::move(made)), 0);
     }
-    if (other.ntotal > 0) lists->join(take_lists(other), joining.add_id);
+    lists->join(take_lists(other), joining.add_id);
+    other.map_in_file_ = ::faiss::DirectMap::NoMap;
     index.use_lists(std::move(held));
     index.ntotal += std::exchange(other.ntotal, 0);
   }

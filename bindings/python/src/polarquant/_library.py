@@ -153,6 +153,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_index_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
     # index files in parts
     "polar_merge_files": (_STATUS, [c_int64, _ARRAY, c_char_p, _OPTIONS]),
+    "polar_index_load_empty": (_STATUS, [c_char_p, _OUT]),
     "polar_index_open_shards": (_STATUS, [c_int64, _ARRAY, _OUT]),
     "polar_builder_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_builder_create": (_STATUS, [_HANDLE, c_char_p, _OPTIONS, _OUT]),

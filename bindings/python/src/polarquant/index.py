@@ -391,6 +391,12 @@ class Index(IndexTraits):
         return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))
 
     @classmethod
+    def load_empty(cls, path: PathLike) -> Index:
+        """An index without rows, in memory, that codes as the one in a file does: for shards whose rows
+        mix with the file's. Of the kinds that `IndexBuilder` takes; UnsupportedError for others."""
+        return cls._adopt_loaded(create(lib.polar_index_load_empty, as_path(path)))
+
+    @classmethod
     def from_faiss(
         cls,
         index: Any,

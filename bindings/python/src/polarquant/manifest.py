@@ -20,6 +20,8 @@ from polarquant.errors import CorruptDataError, InputOutputError, NewerFormatErr
 from polarquant.places import atomic_write, is_url, local_copy, read_bytes
 
 FORMAT = "polarquant shards"
+#: Of its file's name, where a command takes index files too.
+ENDING = ".json"
 VERSION = 1
 #: An index file's header: magic, version, sections, bytes, checksum.
 _HEADER = struct.Struct("<8sIIQQ")

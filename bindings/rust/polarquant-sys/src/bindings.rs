@@ -936,6 +936,12 @@ extern "C" {
         paths: *const *const ::std::os::raw::c_char,
         out: *mut *mut polar_index,
     ) -> polar_status;
+    #[doc = " *out: an index without rows, in memory, that codes as the one in the file at `path` does: for"]
+    #[doc = " shards whose rows mix with the file's. Of the kinds above. The file's rows are not read."]
+    pub fn polar_index_load_empty(
+        path: *const ::std::os::raw::c_char,
+        out: *mut *mut polar_index,
+    ) -> polar_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -9,7 +9,7 @@ import re
 import time
 
 from polarquant.command import vector_files
-from polarquant.command.build_parts import LEAST_MEMORY, build_in_parts
+from polarquant.command.build_parts import LEAST_MEMORY, build_in_parts, make_coder
 from polarquant.command.database import build_table, is_database
 from polarquant.command.failure import CommandError
 from polarquant.command.output_files import refuse_overlaps, require_place
@@ -22,7 +22,6 @@ from polarquant.command.shared_arguments import (
     whole_number,
 )
 from polarquant.command.text_table import format_bytes
-from polarquant.command.vectors import Vectors, draw_rows
 from polarquant.index import Index
 
 HELP = "vectors to an index file"
@@ -46,6 +45,7 @@ examples:
   polar build vectors.parquet rows.polar --dataset embedding --index Polar4
   polar build sift.hdf5 rows.polar --index IVF1024,Polar4 --metric l2
   polar build vectors.npy rows.polar --index Polar2-pca --train-rows 200000 --ids ids.npy
+  polar build tuesday.npy tuesday.polar --like monday.polar
   polar build big.parquet rows.polar --index IVF65536,Polar4 --memory 4G --id-column id
   polar build vectors.npy documents.db --index Polar4 --table docs
 """
@@ -60,10 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="index-file", help="where the index goes; replaced if there")
     parser.add_argument(
         "--index",
-        default="Polar2",
         metavar="STRING",
         help="a code, or one in a FAISS factory string: Polar4, IVF1024,Polar2, HNSW32,Polar4 "
         "(default Polar2)",
+    )
+    parser.add_argument(
+        "--like",
+        metavar="FILE",
+        help="codes as the index of this file does, in place of training: both files can be merged",
     )
     add_metric(parser)
     ids = parser.add_mutually_exclusive_group()
@@ -98,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    refuse_overlaps([given.out], [given.vectors, given.ids])
+    refuse_overlaps([given.out], [given.vectors, given.ids, given.like])
     require_place(given.out)
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
     if vectors.count == 0:
@@ -106,6 +110,17 @@ def run(given: argparse.Namespace) -> int:
     ids = None if given.ids is None else vector_files.open_ids(given.ids, vectors.count)
     if given.id_column:
         ids = vectors.ids(given.id_column)
+    if given.like is None:
+        given.index = given.index or "Polar2"
+    elif given.index or is_database(given.out):
+        raise CommandError("--like: takes the place of --index, and makes index files")
+    else:
+        with Index.load_empty(given.like) as like:
+            given.index, given.metric = like.description, like.metric
+            if like.dim != vectors.dim:
+                raise CommandError(
+                    f"{given.vectors}: vectors of {vectors.dim} numbers; {given.like} has {like.dim}"
+                )
     if given.train_rows is None:
         given.train_rows = max(_TRAIN_ROWS, _ROWS_A_LIST * lists_of(given.index))
     if given.memory is None and given.restart:
@@ -125,11 +140,8 @@ def run(given: argparse.Namespace) -> int:
                 index.verify()
             _tell(given.out, index, built.trained_on, built.seconds_to_train, built.seconds_to_add)
         return 0
-    index = Index(given.index, vectors.dim, given.metric)
-    train_rows = min(given.train_rows, vectors.count)
-
     start = time.perf_counter()
-    index.train(draw_rows(vectors, train_rows, given.seed))
+    index, train_rows = make_coder(given, vectors, given.train_rows)
     trained = time.perf_counter()
     with shown("add") as show:
         for first, rows in vectors.blocks():

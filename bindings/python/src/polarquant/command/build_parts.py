@@ -42,8 +42,7 @@ def build_in_parts(given: argparse.Namespace, vectors: Vectors, ids: RowIds | No
     builder = None if given.restart else _resume(given, identity)
     train_rows = 0
     if builder is None:
-        train_rows = _train_rows(given, vectors)
-        builder = _begin(given, vectors, train_rows, identity)
+        builder, train_rows = _begin(given, vectors, identity)
     trained = time.perf_counter()
     first = builder.ntotal
     with builder:
@@ -99,16 +98,29 @@ def _part_bytes(given: argparse.Namespace, index: Index) -> int:
     return part
 
 
+def make_coder(
+    given: argparse.Namespace, vectors: Vectors, train_rows: int
+) -> tuple[Index, int]:
+    """An index without rows that codes as is asked for, and on how many rows it was trained."""
+    if given.like is not None:
+        return Index.load_empty(given.like), 0
+    index = Index(given.index, vectors.dim, given.metric)
+    wanted = min(train_rows, vectors.count)
+    index.train(draw_rows(vectors, wanted, given.seed))
+    return index, wanted
+
+
 def _begin(
-    given: argparse.Namespace, vectors: Vectors, train_rows: int, identity: dict[str, Any]
-) -> IndexBuilder:
-    with Index(given.index, vectors.dim, given.metric) as index:
-        index.train(draw_rows(vectors, train_rows, given.seed))
+    given: argparse.Namespace, vectors: Vectors, identity: dict[str, Any]
+) -> tuple[IndexBuilder, int]:
+    most = given.train_rows if given.like is not None else _train_rows(given, vectors)
+    index, train_rows = make_coder(given, vectors, most)
+    with index:
         memory = _part_bytes(given, index)
         builder = IndexBuilder(given.out, index, memory_bytes=memory, replace=True)
     with open(_identity_path(given.out), "w", encoding="utf-8") as file:
         json.dump({**identity, "part_bytes": memory}, file)
-    return builder
+    return builder, train_rows
 
 
 def _resume(given: argparse.Namespace, identity: dict[str, Any]) -> IndexBuilder | None:
@@ -144,6 +156,7 @@ def _identity(given: argparse.Namespace, vectors: Vectors) -> dict[str, Any]:
         "rows": vectors.count,
         "ids": [_file(given.ids) if given.ids else "", given.id_column or ""],
         "index": given.index,
+        "like": _file(given.like) if given.like else "",
         "metric": str(given.metric),
         "seed": given.seed,
         "training": given.train_rows,

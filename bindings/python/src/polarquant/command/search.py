@@ -25,6 +25,8 @@ from polarquant.command.shared_arguments import (
 )
 from polarquant.filters import Bitset
 from polarquant.index import Index
+from polarquant.manifest import ENDING as MANIFEST_ENDING
+from polarquant.shards import ShardedIndex
 
 HELP = "the nearest rows of an index file for each query"
 DESCRIPTION = """\
@@ -103,6 +105,8 @@ def run(given: argparse.Namespace) -> int:
     index: Index | SearchedTable
     if is_database(given.index_file):
         index = SearchedTable(given.index_file, given.table)
+    elif given.index_file.endswith(MANIFEST_ENDING):
+        index = ShardedIndex.open(given.index_file)
     else:
         index = Index.load(
             given.index_file, memory_map=given.memory_map, trust_faiss=given.trust_faiss
