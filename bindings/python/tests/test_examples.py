@@ -12,6 +12,7 @@ _FOLDER = ROOT / "examples" / "python" / "integrations"
 # name: (module that it needs, what it prints)
 _EXAMPLES = {
     "take_over_faiss": ("faiss", "row 7, IVF16,Polar4, nprobe 4\n"),
+    "ray_build": ("ray", "row 7, 4 shards\n"),
     "langchain_store": ("langchain_core", "second, page 1\n"),
     "llama_index_store": ("llama_index", "text 3, page 3\n"),
 }
@@ -30,6 +31,9 @@ class ExamplesTest(unittest.TestCase):
 
     def test_take_over_faiss(self):
         self.check("take_over_faiss")
+
+    def test_ray_build(self):
+        self.check("ray_build")
 
     def test_langchain_store(self):
         self.check("langchain_store")

@@ -75,7 +75,7 @@ def build_shard(
         with Index.load(place) as index, _written_to(out) as path:
             low, high = 2**63 - 1, -1
             with IndexBuilder(path, index, memory_bytes=memory_bytes, replace=True) as builder:
-                for rows, ids in _read_batches(batches, column, id_column):
+                for rows, ids in rows_of_batches(batches, column, id_column):
                     if ids is None:
                         builder.add(rows, num_threads=num_threads)
                     else:
@@ -177,9 +177,10 @@ def _open_files(paths: list[str]) -> ShardedIndex:
     return opened
 
 
-def _read_batches(
+def rows_of_batches(
     batches: Iterable[Batch], column: str, id_column: str | None
 ) -> Iterator[tuple[Floats, Ids | None]]:
+    """The rows of batches, and their ids, as arrays."""
     first = 0
     for batch in batches:
         if hasattr(batch, "column_names") or hasattr(batch, "schema"):
