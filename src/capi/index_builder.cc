@@ -128,7 +128,7 @@ void IndexBuilder::add(int64_t n, const float* x, const int64_t* ids) {
   const auto piece = std::max(
       kLeastPieceRows, static_cast<int64_t>(std::min(kPieceBytes, memory_bytes_ / 2) / row_bytes));
   for (int64_t first = 0; first < n; first += piece) {
-    if (memory_of(*index_) - empty_bytes_ >= memory_bytes_) write_part();
+    if (memory_of(*index_) >= empty_bytes_ + memory_bytes_) write_part();
     const int64_t count = std::min(piece, n - first);
     const WorkStage stage(static_cast<double>(first) / static_cast<double>(n),
                           static_cast<double>(first + count) / static_cast<double>(n));
