@@ -177,6 +177,10 @@ class RowCodeLists final : public OwnedLists {
 
 }  // namespace
 
+void CodeLists::append_spans(int64_t list, std::vector<BlockRows>* spans) const {
+  for (size_t i = 0; i < span_count(list); ++i) spans->push_back(span(list, i));
+}
+
 CodeLists::CodeLists(const Codec& codec, int64_t lists)
     : count_(lists), code_bytes_(codec.layout().group_bytes) {
   require(codec.layout().group_rows == 1, StatusCode::unsupported,

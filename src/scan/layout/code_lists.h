@@ -52,6 +52,8 @@ class CodeLists {
   /// A list's rows as a scan reads them, in order; where has_blocks().
   virtual size_t span_count(int64_t list) const = 0;
   virtual BlockRows span(int64_t list, size_t number) const = 0;
+  /// All of them, after those in *spans.
+  virtual void append_spans(int64_t list, std::vector<BlockRows>* spans) const;
   /// Only without has_blocks(): (rows(list), code_bytes()).
   virtual const uint8_t* row_codes(int64_t list) const = 0;
   /// The row-format code of a list's row.

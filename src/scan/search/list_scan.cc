@@ -78,19 +78,29 @@ void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<con
   }
 }
 
+// To spans_, by list offsets; returns how many blocks they have.
+int64_t ListScan::append_spans(int64_t list) {
+  const size_t begin = spans_.size();
+  file_.lists.append_spans(list, &spans_);
+  int64_t blocks = 0;
+  for (size_t i = begin; i < spans_.size(); ++i) {
+    spans_[i].first_row = list_offset(list, spans_[i].first_row);
+    blocks += (spans_[i].rows + kBlockRows - 1) / kBlockRows;
+  }
+  return blocks;
+}
+
 // Calls body for each tile of the list's rows, once it is loaded.
 template <typename Body>
 void ListScan::for_each_tile(int64_t list, const Body& body) {
-  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
-    BlockRows rows = file_.lists.span(list, i);
-    rows.first_row = list_offset(list, rows.first_row);
-    const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
-    for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
-      tile_->blocks = 0;
-      loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
-                  tile_.get());
-      body();
-    }
+  spans_.clear();
+  append_spans(list);
+  const TileLoader loader(*file_.scan_codec, spans_, filter_);
+  for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
+    tile_->blocks = 0;
+    loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
+                tile_.get());
+    body();
   }
 }
 
@@ -113,8 +123,10 @@ size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best
   int64_t blocks = 0;
   while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists) &&
          !scores_all(lists[count])) {
-    blocks += (file_.lists.rows(lists[count]) + kBlockRows - 1) / kBlockRows;
-    if (blocks > TileSearch::kMaxListBlocks || file_.lists.span_count(lists[count]) > 1) break;
+    // Each span may end within a block.
+    blocks += file_.lists.rows(lists[count]) / kBlockRows +
+              static_cast<int64_t>(file_.lists.span_count(lists[count]));
+    if (blocks > TileSearch::kMaxListBlocks) break;
     ++count;
   }
   return count;
@@ -124,20 +136,19 @@ size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best
 void ListScan::search_together(const PreparedQuery& query, std::span<const int64_t> lists,
                                size_t count, TopK* best) {
   spans_.clear();
+  std::array<int64_t, TileSearch::kMaxLists> blocks;
   for (size_t i = 0; i < count; ++i) {
     if (i + kFetchAheadLists < lists.size()) fetch(lists[i + kFetchAheadLists]);
     set_query(query, lists[i], &(*list_queries_)[i]);
-    spans_.push_back(file_.lists.rows(lists[i]) > 0 ? file_.lists.span(lists[i], 0) : BlockRows{});
-    spans_.back().first_row = list_offset(lists[i], 0);
+    blocks[i] = append_spans(lists[i]);
   }
   const TileLoader loader(*file_.scan_codec, spans_, filter_);
   std::array<TileList, TileSearch::kMaxLists> parts;
   tile_->blocks = 0;
   int64_t block = 0;
   for (size_t i = 0; i < count; ++i) {
-    const int64_t blocks = (spans_[i].rows + kBlockRows - 1) / kBlockRows;
-    loader.load(block, blocks, nullptr, tile_.get());
-    block += blocks;
+    loader.load(block, blocks[i], nullptr, tile_.get());
+    block += blocks[i];
     parts[i] = {&(*list_queries_)[i], tile_->blocks};
   }
   staged_->search_lists(*tile_, {parts.data(), count}, best);

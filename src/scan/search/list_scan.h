@@ -51,6 +51,7 @@ class ListScan {
 
  private:
   void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
+  int64_t append_spans(int64_t list);
   template <typename Body>
   void for_each_tile(int64_t list, const Body& body);
   void fetch_centre(int64_t list) const;

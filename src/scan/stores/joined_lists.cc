@@ -93,6 +93,17 @@ BlockRows JoinedLists::span(int64_t list, size_t number) const {
   return span;
 }
 
+// As span, but each part is asked once.
+void JoinedLists::append_spans(int64_t list, std::vector<BlockRows>* spans) const {
+  int64_t first_row = 0;
+  for (const Part& part : parts_) {
+    const size_t begin = spans->size();
+    part.lists->append_spans(list, spans);
+    for (size_t i = begin; i < spans->size(); ++i) (*spans)[i].first_row += first_row;
+    first_row += part.lists->rows(list);
+  }
+}
+
 void JoinedLists::copy_codes(int64_t list, std::vector<uint8_t>& joined) const {
   for (const Part& part : parts_) {
     const uint8_t* codes = part.lists->row_codes(list);

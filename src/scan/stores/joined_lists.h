@@ -32,6 +32,7 @@ class JoinedLists final : public CodeLists {
   const int64_t* ids(int64_t list) const override;
   size_t span_count(int64_t list) const override;
   BlockRows span(int64_t list, size_t number) const override;
+  void append_spans(int64_t list, std::vector<BlockRows>* spans) const override;
   const uint8_t* row_codes(int64_t list) const override;
   void read_ahead(std::span<const int64_t> lists) const override;
   void get(int64_t list, int64_t row, uint8_t* code) const override;

@@ -27,15 +27,14 @@ void write_zeros(ByteSink& sink, size_t bytes) {
 void write_blocks(ByteSink& sink, const CodeLists& lists) {
   const BlockLayout& layout = lists.layout();
   write_zeros(sink, kReadAhead);
+  std::vector<BlockRows> spans;
   for (int64_t list = 0; list < lists.count(); ++list) {
+    spans.clear();
+    lists.append_spans(list, &spans);
     JoinedSketches sketches(sink, layout);
-    const size_t spans = lists.span_count(list);
-    for (size_t i = 0; i < spans; ++i) sketches.add(lists.span(list, i));
+    for (const BlockRows& span : spans) sketches.add(span);
     sketches.finish();
-    for (size_t i = 0; i < spans; ++i) {
-      const BlockRows span = lists.span(list, i);
-      sink.write(span.payloads, layout.payloads_bytes(span.rows));
-    }
+    for (const BlockRows& span : spans) sink.write(span.payloads, layout.payloads_bytes(span.rows));
     const size_t bytes =
         layout.sketches_bytes(lists.rows(list)) + layout.payloads_bytes(lists.rows(list));
     write_zeros(sink, (kAlignment - bytes % kAlignment) % kAlignment);
