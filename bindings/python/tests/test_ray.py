@@ -5,7 +5,10 @@ import importlib.util
 import os
 import pathlib
 import tempfile
+import threading
+import time
 import unittest
+import unittest.mock
 
 import numpy as np
 from support import make_rows, needs_indexes
@@ -126,6 +129,144 @@ class RayTest(unittest.TestCase):
         )
         self.assertTrue(killed)
         self.check_as_one(self.ids)
+
+    def built(self, name="out", rows=None):
+        """A manifest, and the index that it says."""
+        rows = self.x if rows is None else rows
+        place = self.folder / name
+        place.mkdir()
+        index = polarquant.Index("IVF16,Polar4", DIM, "l2")
+        index.train(self.x[:3000])
+        state = polarquant.shards.write_state(index, place / "state.polar")
+        made = [
+            polarquant.shards.build_shard([part], state, place / f"{number}.polar")
+            for number, part in enumerate(np.array_split(rows, 3))
+        ]
+        polarquant.shards.write_manifest(place / "manifest.json", state, made)
+        index.add(rows)
+        return place / "manifest.json", index
+
+    def test_actors_answer_as_one_index(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        with ray_shards.RayIndex(manifest, replicas=2) as sharded:
+            self.assertEqual((sharded.ntotal, sharded.manifest.rows), (N, N))
+            for options in ({}, {"nprobe": 5}, {"filter": np.arange(100, 900)}):
+                found = sharded.search(self.x[:30], 7, **options)
+                expected = index.search(self.x[:30], 7, **options)
+                np.testing.assert_array_equal(found[1], expected[1])
+                np.testing.assert_array_equal(found[0], expected[0])
+            radius = float(index.search(self.x[3:4], 20)[0][0, -1])
+            for found, expected in zip(
+                sharded.range_search(self.x[3:4], radius), index.range_search(self.x[3:4], radius)
+            ):
+                np.testing.assert_array_equal(found, expected)
+            with self.assertRaisesRegex(polarquant.BadArgumentError, "k"):
+                sharded.search(self.x[:1], 0)
+            with self.assertRaises(polarquant.BadArgumentError):
+                sharded.search(self.x[:1, :5], 3)
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "closed"):
+            sharded.search(self.x[:1], 3)
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "timeout_s"):
+            ray_shards.RayIndex(manifest, timeout_s=0)
+        with self.assertRaises(polarquant.NotFoundError):
+            ray_shards.RayIndex(self.folder / "none.json")
+        (self.folder / "out" / "1.polar").unlink()
+        with self.assertRaisesRegex(Exception, "1.polar"):
+            ray_shards.RayIndex(manifest, replicas=1)
+
+    def searching(self, sharded, wanted, threads=3):
+        """Threads that search until stop is set; what they found wrong."""
+        stop, wrong, counts = threading.Event(), [], [0] * threads
+
+        def search(thread):
+            while not stop.is_set():
+                try:
+                    found = sharded.search(self.x[:5], 3, nprobe=4)[1]
+                    if not any(np.array_equal(found, each) for each in wanted):
+                        wrong.append(found)
+                except Exception as error:
+                    wrong.append(error)
+                counts[thread] += 1
+
+        running = [threading.Thread(target=search, args=(i,)) for i in range(threads)]
+        for thread in running:
+            thread.start()
+
+        def end():
+            stop.set()
+            for thread in running:
+                thread.join(60)
+            return wrong, sum(counts)
+
+        return end
+
+    def test_no_search_fails_when_actors_die(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        expected = index.search(self.x[:5], 3, nprobe=4)[1]
+        with ray_shards.RayIndex(manifest, replicas=2) as sharded:
+            end = self.searching(sharded, [expected])
+            for number in (0, 1, 0):
+                self.ray.kill(sharded._pool.actors[number], no_restart=False)
+                time.sleep(1.5)
+            wrong, count = end()
+            self.assertEqual(wrong, [])
+            self.assertGreater(count, 3)
+
+    def test_no_search_fails_when_the_manifest_changes(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        other, other_index = self.built("other", self.x[::-1])
+        wanted = [each.search(self.x[:5], 3, nprobe=4)[1] for each in (index, other_index)]
+        with ray_shards.RayIndex(manifest, replicas=1, num_cpus=1) as sharded:
+            end = self.searching(sharded, wanted)
+            time.sleep(0.5)
+            sharded.change(other)
+            np.testing.assert_array_equal(sharded.search(self.x[:5], 3, nprobe=4)[1], wanted[1])
+            time.sleep(0.5)
+            with self.assertRaises(polarquant.NotFoundError):
+                sharded.change(self.folder / "none.json")
+            wrong, count = end()
+            self.assertEqual(wrong, [])
+            self.assertGreater(count, 0)
+
+    def test_a_slow_actor_is_not_waited_for(self):
+        from polarquant.distributed import ray as ray_shards
+        from polarquant.distributed import ray_index
+
+        manifest, index = self.built()
+        expected = index.search(self.x[:5], 3)[1]
+
+        class Slow(ray_index._Replica):
+            """The first call of each takes two seconds, where it is told so."""
+
+            def call(self, *arguments):
+                path = pathlib.Path(str(manifest) + ".slow")
+                try:
+                    path.unlink()
+                except FileNotFoundError:
+                    pass
+                else:
+                    time.sleep(2)
+                return super().call(*arguments)
+
+        with unittest.mock.patch.object(ray_index, "_Replica", Slow):
+            slow = pathlib.Path(str(manifest) + ".slow")
+            with ray_shards.RayIndex(manifest, replicas=2, hedge_after_s=0.1) as sharded:
+                sharded.search(self.x[:5], 3)
+                slow.touch()
+                begin = time.monotonic()
+                np.testing.assert_array_equal(sharded.search(self.x[:5], 3)[1], expected)
+                self.assertLess(time.monotonic() - begin, 1.9)
+            with ray_shards.RayIndex(manifest, replicas=1, timeout_s=0.5) as sharded:
+                sharded.search(self.x[:5], 3)
+                slow.touch()
+                with self.assertRaisesRegex(TimeoutError, "0.5 s"):
+                    sharded.search(self.x[:5], 3)
 
     def test_what_it_refuses(self):
         from polarquant.distributed import ray as ray_shards

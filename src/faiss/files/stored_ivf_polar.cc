@@ -140,8 +140,9 @@ struct IndexIVFPolarStorage {
     if (lists == nullptr) {
       auto made = std::make_unique<JoinedLists>(*index.codec_, static_cast<int64_t>(index.nlist),
                                                 joining.copies);
+      made->join(std::move(held), 0);
       lists = made.get();
-      made->join(std::exchange(held, std::move(made)), 0);
+      held = std::move(made);
     }
     lists->join(take_lists(other), joining.add_id);
     other.map_in_file_ = ::faiss::DirectMap::NoMap;

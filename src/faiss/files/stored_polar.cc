@@ -122,8 +122,9 @@ struct IndexPolarStorage {
     auto* rows = dynamic_cast<JoinedRows*>(index.codes_.get());
     if (rows == nullptr) {
       auto made = std::make_unique<JoinedRows>(*index.codec_);
+      made->join(std::move(index.codes_));
       rows = made.get();
-      made->join(std::exchange(index.codes_, std::move(made)));
+      index.codes_ = std::move(made);
     }
     rows->join(std::exchange(other.codes_, other.make_store()));
     if (other.codec_->has_encoded()) index.codec_->mark_encoded();
@@ -134,16 +135,18 @@ struct IndexPolarStorage {
   /// With a way back from ids to rows, which finds those that come twice.
   static void join_ids(RowIds& ids, IndexPolar& other, int64_t add_id) {
     if (other.ids().empty()) return;
-    RowIds joined;
-    if (ids.looks_up()) joined = std::move(ids);
-    const auto append = [&](idx_t id) {
-      require(joined.append(id), StatusCode::bad_argument,
+    const auto append = [](RowIds& to, idx_t id) {
+      require(to.append(id), StatusCode::bad_argument,
               "merge: id {} is there twice; ids must differ", id);
     };
-    joined.reserve((ids.looks_up() ? 0 : ids.all().size()) + other.ids().size());
-    for (const idx_t id : ids.all()) append(id);
-    for (const idx_t id : other.ids()) append(id + add_id);
-    ids = std::move(joined);
+    if (!ids.looks_up()) {
+      RowIds both_ways;
+      both_ways.reserve(ids.all().size() + other.ids().size());
+      for (const idx_t id : ids.all()) append(both_ways, id);
+      ids = std::move(both_ways);
+    }
+    ids.reserve(other.ids().size());
+    for (const idx_t id : other.ids()) append(ids, id + add_id);
     other.ids_->clear();
   }
 

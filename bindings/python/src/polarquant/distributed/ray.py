@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Builds an index in shards on a Ray cluster.
+"""Builds and searches an index in shards on a Ray cluster.
 
 >>> from polarquant.distributed import ray as ray_shards
 >>> manifest = ray_shards.build(["s1.parquet", "s2.parquet"], "s3://bucket/big",
 ...                            index="IVF8192,Polar4", id_column="id", num_shards=16)
->>> sharded = polarquant.ShardedIndex.open("s3://bucket/big/manifest.json")
+>>> with ray_shards.RayIndex("s3://bucket/big/manifest.json", replicas=4) as index:
+...     scores, ids = index.search(queries, k=10, nprobe=32)
 
 A task trains on a sample; then a task for each shard reads its rows, codes them, and writes its file.
 Rows do not pass through the driver. A task whose worker or node dies is begun again elsewhere, and
@@ -24,6 +25,7 @@ from polarquant._arrays import as_int
 from polarquant._storage import PathLike
 from polarquant.builder import MEMORY_BYTES
 from polarquant.command.build import lists_of
+from polarquant.distributed.ray_index import RayIndex
 from polarquant.distributed.sources import Files, Piece, split_rows
 from polarquant.errors import BadArgumentError
 from polarquant.index import Index
@@ -32,7 +34,7 @@ from polarquant.metric import MetricLike, as_metric
 from polarquant.places import is_url
 from polarquant.shards import build_shard, rows_of_batches, write_manifest, write_state
 
-__all__ = ["build"]
+__all__ = ["RayIndex", "build"]
 
 #: As `polar build` trains: so many rows, or so many for each list.
 _TRAIN_ROWS = 100_000
