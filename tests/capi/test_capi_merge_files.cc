@@ -91,7 +91,7 @@ TEST_CASE("files that do not merge are refused by name", "[capi][merge_files]") 
   require_ok(merge(paths, out));
   const std::string before = bytes_of(out);
   const auto check_refused = [&](const std::vector<std::string>& files, polar_status status,
-                                 std::vector<std::string> texts) {
+                                 const std::vector<std::string>& texts) {
     check_failed(merge(files, out), status, texts);
     CHECK((bytes_of(out) == before));
   };
