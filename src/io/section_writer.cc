@@ -15,8 +15,8 @@ namespace {
 /// Counts bytes and sums each chunk of them, and passes them on where there is a sink.
 class SummingSink final : public ByteSink {
  public:
-  SummingSink(ByteSink* next, const std::function<void(uint64_t)>& count)
-      : next_(next), count_(count) {}
+  SummingSink(ByteSink* next, std::function<void(uint64_t)> count)
+      : next_(next), count_(std::move(count)) {}
 
   void write(const void* data, size_t bytes) override {
     if (next_ != nullptr) next_->write(data, bytes);
@@ -46,7 +46,7 @@ class SummingSink final : public ByteSink {
   }
 
   ByteSink* next_;
-  const std::function<void(uint64_t)>& count_;
+  std::function<void(uint64_t)> count_;
   uint64_t total_ = 0;
   StreamingChecksum chunk_;
   std::vector<uint64_t> sums_;
