@@ -64,10 +64,13 @@ IndexBuilder::IndexBuilder(const polar_index& index, const std::string& path, bo
     : path_(path),
       memory_bytes_(memory_bytes),
       folder_((require_parts_can_be_made(index), path), PartsFolder::Opening::make) {
-  require(replace || !folder_.has_state(), StatusCode::bad_argument,
-          "path: {}.parts has {} parts of an earlier build; go on with it by polar_builder_resume, "
-          "or set options.replace to 1",
-          path, folder_.count());
+  // What is left of one that was removed is no build, whatever parts it has.
+  if (folder_.has_state() && !replace) {
+    fail(StatusCode::bad_argument,
+         "path: {}.parts has {} parts of an earlier build; go on with it by polar_builder_resume, "
+         "or set options.replace to 1",
+         path, folder_.count());
+  }
   folder_.clear();
   write_file(sections_of(index), folder_.state_path());
   load_state();

@@ -227,6 +227,20 @@ TEST_CASE("an earlier build is replaced when asked, and the file stays until the
   CHECK(polar_index_ntotal(load(path).get()) == 7);
 }
 
+TEST_CASE("what is left of a build that was being removed is in nobody's way", "[capi][builder]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("built");
+  const IndexHandle trained = rows().trained("Polar4", POLAR_METRIC_L2);
+  std::filesystem::create_directory(path + ".parts");
+  for (const char* part : {"/part-000001.polar", "/part-000003.polar", "/.polar-0123456789abcdef"})
+    std::ofstream(path + ".parts" + part) << "something";
+  const BuilderHandle builder = begin(trained, path);
+  add(builder, false, 0, 7);
+  require_ok(polar_builder_finish(builder.get(), nullptr));
+  CHECK(polar_index_ntotal(load(path).get()) == 7);
+  CHECK(!std::filesystem::exists(path + ".parts"));
+}
+
 TEST_CASE("missing, damaged and foreign parts are named", "[capi][builder]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("built");
