@@ -53,10 +53,12 @@ else()
   target_link_libraries(polarquant_highway INTERFACE hwy)
 endif()
 
-# Training of -pca codecs: eigenvectors. Any LAPACK, with its BLAS.
-find_package(LAPACK REQUIRED)
+# Training of -pca codecs: eigenvectors. Any LAPACK, with its BLAS, or none (src/codec/symmetric_eigen.h).
 add_library(polarquant_lapack INTERFACE)
-target_link_libraries(polarquant_lapack INTERFACE LAPACK::LAPACK)
+if(POLARQUANT_LAPACK)
+  find_package(LAPACK REQUIRED)
+  target_link_libraries(polarquant_lapack INTERFACE LAPACK::LAPACK)
+endif()
 
 if(POLARQUANT_FAISS)
   # Debian's package configuration names libblas.so.3's development link; OpenBLAS provides it.

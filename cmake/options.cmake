@@ -5,6 +5,7 @@ option(POLARQUANT_OPENMP "Run loops on OpenMP's threads; OFF: on threads of our 
 if(POLARQUANT_FAISS AND NOT POLARQUANT_OPENMP)
   message(FATAL_ERROR "POLARQUANT_OPENMP=OFF: FAISS runs its loops on OpenMP's threads; add -DPOLARQUANT_FAISS=OFF")
 endif()
+option(POLARQUANT_LAPACK "Train -pca codecs with BLAS and LAPACK; OFF: with sums and a solver of our own" ON)
 option(POLARQUANT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_BENCH "Build the benchmark programs" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})

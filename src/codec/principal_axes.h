@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The axes along which vectors spread most: eigenvectors of their second moments, in double, by
-// BLAS and LAPACK. Vectors come in any number, a few at a time.
+// The axes along which vectors spread most: eigenvectors of their second moments, in double
+// (symmetric_eigen.h). Vectors come in any number, a few at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class SecondMoments {
     /// (dim): the mean of ⟨axis, x⟩² over the vectors, ≥ 0.
     std::vector<double> variances;
   };
-  /// The axes of at least one vector. Throws internal if LAPACK finds no solution. Memory: 4·dim²
+  /// The axes of at least one vector. Throws internal if no solution is found. Memory: 4·dim²
   /// doubles at the most, with what is held already. The same bytes for the same vectors on one
-  /// machine and BLAS, whose sums may differ elsewhere.
+  /// machine and BLAS, whose sums may differ elsewhere; on every machine without BLAS.
   Axes axes();
 
  private:
@@ -36,7 +36,7 @@ class SecondMoments {
   int64_t count_ = 0;
   int in_block_ = 0;
   std::vector<double> block_;  // (kBlockRows, dim)
-  std::vector<double> sums_;   // (dim, dim), the lower triangle in columns
+  std::vector<double> sums_;   // (dim, dim), columns from the row's own on
 };
 
 }  // namespace polarquant
