@@ -27,12 +27,14 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --werror         build with warnings as errors, in a folder of its own
       --no-faiss       build without FAISS, in a folder of its own
       --no-openmp      build without FAISS and OpenMP, on threads of our own, in a folder of its own
+      --static         build one file that needs the C library alone, without FAISS, in a folder of its own; with
+                       POLARQUANT_HIGHWAY_SOURCE=FOLDER in the environment from these sources of Highway
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools
       --clang          install clang too: the bytes of codes are compared between compilers
   check [--full]       what .ci/run does, and the C ABI beside the last tag's; with --full all that there is:
-                       sanitizers, without FAISS, other FAISS and Highway releases, every fuzz target for a minute (an
+                       sanitizers, without FAISS, self-contained, other FAISS and Highway releases, every fuzz target for a minute (an
                        hour or two)
   tidy [BASE]          run clang-tidy over the C++ sources that differ from the commit BASE; by default from the
                        tenth commit before HEAD. What it finds is an error

@@ -24,6 +24,10 @@ target_compile_options(polarquant_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno
 if(POLARQUANT_WERROR)
   target_compile_options(polarquant_flags INTERFACE -Werror)
 endif()
+if(POLARQUANT_STATIC)
+  # What distributions' own flags give their packages (src/capi has those of the link).
+  target_compile_options(polarquant_flags INTERFACE -fstack-protector-strong)
+endif()
 if(POLARQUANT_SANITIZE)
   target_compile_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE}
                                                     -fno-sanitize-recover=all -fno-omit-frame-pointer)

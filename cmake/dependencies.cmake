@@ -35,11 +35,13 @@ endif()
 add_library(polarquant_xxhash INTERFACE)
 target_include_directories(polarquant_xxhash SYSTEM INTERFACE ${POLARQUANT_XXHASH_INCLUDE})
 
-# Highway compiles each kernel for several instruction sets and picks one at run time.
+# Highway compiles each kernel for several instruction sets and picks one at run time. Distributions have it as a
+# shared library alone: a self-contained one compiles Highway's few sources, from the folder
+# FETCHCONTENT_SOURCE_DIR_HIGHWAY if that is set.
 find_path(POLARQUANT_HIGHWAY_INCLUDE hwy/highway.h)
 find_library(POLARQUANT_HIGHWAY_LIBRARY hwy)
 add_library(polarquant_highway INTERFACE)
-if(POLARQUANT_HIGHWAY_INCLUDE AND POLARQUANT_HIGHWAY_LIBRARY)
+if(POLARQUANT_HIGHWAY_INCLUDE AND POLARQUANT_HIGHWAY_LIBRARY AND NOT POLARQUANT_STATIC)
   target_include_directories(polarquant_highway SYSTEM INTERFACE ${POLARQUANT_HIGHWAY_INCLUDE})
   target_link_libraries(polarquant_highway INTERFACE ${POLARQUANT_HIGHWAY_LIBRARY})
 else()

@@ -5,7 +5,22 @@ option(POLARQUANT_OPENMP "Run loops on OpenMP's threads; OFF: on threads of our 
 if(POLARQUANT_FAISS AND NOT POLARQUANT_OPENMP)
   message(FATAL_ERROR "POLARQUANT_OPENMP=OFF: FAISS runs its loops on OpenMP's threads; add -DPOLARQUANT_FAISS=OFF")
 endif()
-option(POLARQUANT_LAPACK "Train -pca codecs with BLAS and LAPACK; OFF: with sums and a solver of our own" ON)
+# One file that needs the C library and nothing else, for machines whose packages are not known.
+option(POLARQUANT_STATIC "Put all that libpolarquant uses but the C library inside it" OFF)
+if(POLARQUANT_STATIC AND POLARQUANT_OPENMP)
+  message(FATAL_ERROR "POLARQUANT_STATIC=ON: OpenMP's runtime is a library of its own, and two of them in a process "
+                      "harm each other; add -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF")
+endif()
+if(POLARQUANT_STATIC)
+  set(lapack_default OFF)
+else()
+  set(lapack_default ON)
+endif()
+option(POLARQUANT_LAPACK "Train -pca codecs with BLAS and LAPACK; OFF: with sums and a solver of our own"
+       ${lapack_default})
+if(POLARQUANT_STATIC AND POLARQUANT_LAPACK)
+  message(FATAL_ERROR "POLARQUANT_STATIC=ON takes no BLAS along: -DPOLARQUANT_LAPACK=OFF")
+endif()
 option(POLARQUANT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_BENCH "Build the benchmark programs" ${PROJECT_IS_TOP_LEVEL})
 option(POLARQUANT_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})

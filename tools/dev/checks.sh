@@ -22,6 +22,14 @@ command_test() {
         options+=(-DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
         suffix+=-no-openmp
         ;;
+      --static)
+        options+=(-DPOLARQUANT_STATIC=ON -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
+        # Else CMake gets Highway's sources from where they are published.
+        if [[ -n ${POLARQUANT_HIGHWAY_SOURCE-} ]]; then
+          options+=("-DFETCHCONTENT_SOURCE_DIR_HIGHWAY=$POLARQUANT_HIGHWAY_SOURCE")
+        fi
+        suffix+=-static
+        ;;
       --aarch64)
         need_architecture arm64
         packages+=("${packages_aarch64[@]}")
@@ -174,6 +182,7 @@ command_check() {
     check_step "thread sanitizer" "$0" test --sanitize thread
     check_step "without FAISS" "$0" test --no-faiss
     check_step "without OpenMP" "$0" test --no-openmp
+    check_step "one self-contained library" "$0" test --static
     if ((EUID == 0)) && command -v debootstrap >/dev/null; then
       check_step "the FAISS of Debian trixie" "$root/tests/faiss_versions/run.sh" trixie
       check_step "the bindings' READMEs on a bare Debian 12" "$root/tests/bindings/bare_system.sh"
