@@ -27,12 +27,14 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --werror         build with warnings as errors, in a folder of its own
       --no-faiss       build without FAISS, in a folder of its own
       --no-openmp      build without FAISS and OpenMP, on threads of our own, in a folder of its own
-      --static         build one file that needs the C library alone, without FAISS, in a folder of its own; with
-                       POLARQUANT_HIGHWAY_SOURCE=FOLDER in the environment from these sources of Highway
+      --static         build one file that needs the C library alone, without FAISS, in a folder of its own
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools
       --clang          install clang too: the bytes of codes are compared between compilers
+  cross [TARGET…]      build the self-contained library for other systems by zig's compiler, which is installed by pip,
+                       and run its tests, under qemu where the processor is another; by default for all targets:
+                       x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
   check [--full]       what .ci/run does, and the C ABI beside the last tag's; with --full all that there is:
                        sanitizers, without FAISS, self-contained, other FAISS and Highway releases, every fuzz target for a minute (an
                        hour or two)
@@ -52,7 +54,8 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
 
-Debian packages that are missing are installed first, as root or through sudo.
+Debian packages that are missing are installed first, as root or through sudo. What CMake fetches for --static and
+cross is taken from POLARQUANT_SOURCES instead, a folder with highway, fmt, catch2, xxhash and json in it, if that is set.
 
 examples:
   ./dev.sh demo
@@ -89,6 +92,8 @@ quietly() {
 source "$root/tools/dev/packages.sh"
 # shellcheck source=tools/dev/build.sh
 source "$root/tools/dev/build.sh"
+# shellcheck source=tools/dev/cross.sh
+source "$root/tools/dev/cross.sh"
 # shellcheck source=tools/dev/checks.sh
 source "$root/tools/dev/checks.sh"
 
@@ -202,7 +207,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | check | fuzz | tidy | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | cross | check | fuzz | tidy | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi

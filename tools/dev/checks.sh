@@ -24,10 +24,7 @@ command_test() {
         ;;
       --static)
         options+=(-DPOLARQUANT_STATIC=ON -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
-        # Else CMake gets Highway's sources from where they are published.
-        if [[ -n ${POLARQUANT_HIGHWAY_SOURCE-} ]]; then
-          options+=("-DFETCHCONTENT_SOURCE_DIR_HIGHWAY=$POLARQUANT_HIGHWAY_SOURCE")
-        fi
+        mapfile -t -O "${#options[@]}" options < <(source_options)
         suffix+=-static
         ;;
       --aarch64)

@@ -1,0 +1,72 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC2164
+# SPDX-License-Identifier: MIT
+# Commands of dev.sh that build for other systems: cross.
+
+# What zig calls them. Programs for glibc need that or a newer one.
+cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl)
+
+# source_options: what CMake fetches is taken from POLARQUANT_SOURCES instead, a folder of folders, where it has it.
+source_options() {
+  local name
+  [[ -n ${POLARQUANT_SOURCES-} ]] || return 0
+  for name in highway fmt catch2 xxhash json; do
+    if [[ -d $POLARQUANT_SOURCES/$name ]]; then
+      printf '%s\n' "-DFETCHCONTENT_SOURCE_DIR_${name^^}=$(realpath "$POLARQUANT_SOURCES/$name")"
+    fi
+  done
+}
+
+# need_zig TARGET: sets zig_tools to a folder of compilers for it.
+need_zig() {
+  local venv=$root/build-cross/zig zig tool
+  zig_tools=$root/build-cross/tools/$1
+  if [[ ! -x $venv/bin/python ]]; then
+    need_packages "${packages_python[@]}"
+    say "installing zig into build-cross/zig"
+    quietly python3 -m venv "$venv"
+    quietly "$venv/bin/pip" install ziglang
+  fi
+  zig=$("$venv/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+  mkdir -p "$zig_tools"
+  for tool in cc c++; do printf '#!/bin/sh\nexec "%s" %s -target %s "$@"\n' "$zig" "$tool" "$1" >"$zig_tools/$tool"; done
+  for tool in ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "$tool" >"$zig_tools/$tool"; done
+  chmod +x "$zig_tools"/*
+}
+
+# cross TARGET: builds the self-contained library and its tests, runs them, and checks the file.
+cross() {
+  local emulator='' options=() selection=(--label-exclude '^slow$')
+  need_zig "$1"
+  # What runs the programs here, and their loader.
+  case $1 in
+    aarch64-linux-gnu*)
+      need_packages qemu-user-static libc6-arm64-cross
+      emulator='qemu-aarch64-static;-L;/usr/aarch64-linux-gnu'
+      ;;
+    aarch64-linux-musl)
+      need_architecture arm64
+      need_packages qemu-user-static musl:arm64
+      emulator=qemu-aarch64-static
+      ;;
+    x86_64-linux-musl) need_packages musl ;;
+  esac
+  mapfile -t options < <(source_options)
+  build_dir=$root/build-cross/$1
+  build "${options[@]}" "-DCMAKE_TOOLCHAIN_FILE=$root/cmake/zig.cmake" "-DPOLARQUANT_TARGET=$1" \
+    "-DPOLARQUANT_ZIG_TOOLS=$zig_tools" "-DPOLARQUANT_EMULATOR=$emulator" -DPOLARQUANT_STATIC=ON \
+    -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF -DPOLARQUANT_TESTS=ON
+  "$root/tests/abi/check_self_contained.sh" "$build_dir/lib/libpolarquant.so"
+  ctest --test-dir "$build_dir" --output-on-failure --parallel 2 "${selection[@]}"
+}
+
+command_cross() {
+  local target wanted=("$@")
+  ((${#wanted[@]})) || wanted=("${cross_targets[@]}")
+  for target in "${wanted[@]}"; do
+    [[ " ${cross_targets[*]} " == *" $target "* ]] || die "cross: no target $target; there are ${cross_targets[*]}"
+  done
+  for target in "${wanted[@]}"; do
+    say "== $target"
+    cross "$target"
+  done
+}
