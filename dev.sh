@@ -36,8 +36,8 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
                        and run its tests, under qemu where the processor is another; by default for all targets:
                        x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
   check [--full]       what .ci/run does, and the C ABI beside the last tag's; with --full all that there is:
-                       sanitizers, without FAISS, self-contained, other FAISS and Highway releases, every fuzz target for a minute (an
-                       hour or two)
+                       sanitizers, without FAISS, self-contained, other FAISS and Highway releases, every fuzz target
+                       for a minute (an hour or two)
   tidy [BASE]          run clang-tidy over the C++ sources that differ from the commit BASE; by default from the
                        tenth commit before HEAD. What it finds is an error
   fuzz [TARGET] [SECONDS]
@@ -54,8 +54,8 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
 
-Debian packages that are missing are installed first, as root or through sudo. What CMake fetches for --static and
-cross is taken from POLARQUANT_SOURCES instead, a folder with highway, fmt, catch2, xxhash and json in it, if that is set.
+Debian packages that are missing are installed first, as root or through sudo. --static and cross let CMake fetch
+sources; if POLARQUANT_SOURCES is set, they are taken from that folder's highway, fmt, catch2, xxhash and json.
 
 examples:
   ./dev.sh demo
