@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cuda/row_terms.cuh"
+#include "cuda/trained_decode.cuh"
 
 namespace polarquant::cuda {
 namespace {
@@ -25,6 +25,39 @@ __global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView cod
   atomicMax(largest, __float_as_int(mine));
 }
 
+/// The largest Σ value² of each stage of a trained code, a warp a row.
+__global__ void __launch_bounds__(kThreads)
+    largest_squared_norms_kernel(CodeView code, int* largest) {
+  const int lane = threadIdx.x % 32;
+  int most[kMaxStages] = {0, 0};
+  for (int64_t row = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+       row < code.rows; row += static_cast<int64_t>(gridDim.x) * (kThreads / 32)) {
+    int own[kMaxStages] = {0, 0};
+    for (int group8 = lane; group8 < code.coded_segments * kGroupsPerSegment; group8 += 32) {
+      const int segment = group8 / kGroupsPerSegment;
+      const SegmentView& view = code.plan[segment];
+      uint32_t words[4];
+      decode_trained_group8(view,
+                            load_trained_group8(code, view, row_bytes(code, row), segment,
+                                                group8 % kGroupsPerSegment),
+                            code.tables, words);
+      const int stage = code.stage_of(segment);
+      if (stage == 0) {
+        own[0] = add_squares(words, own[0]);
+      } else {
+        own[1] = add_squares(words, own[1]);
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < kMaxStages; ++s) {
+      const auto sum = __reduce_add_sync(~0U, static_cast<unsigned>(own[s]));
+      most[s] = max(most[s], static_cast<int>(sum));
+    }
+  }
+  if (lane != 0) return;
+  for (int s = 0; s < kMaxStages; ++s) atomicMax(largest + s, most[s]);
+}
+
 }  // namespace
 
 DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) : device_(device) {
@@ -42,6 +75,7 @@ DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) 
   view_.sketches = sketches_.as<uint8_t>();
   view_.payloads = payloads_.as<uint8_t>();
   upload_tables(code);
+  if (code.plan.parts > 0) upload_plan(code.plan);
 }
 
 void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
@@ -59,6 +93,8 @@ void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
   view_.is_l2 = code.is_l2;
   view_.stages = code.stages;
   view_.residual_gain = code.residual_gain;
+  view_.table_count = code.plan.parts > 0 ? code.plan.parts : code.stages;
+  if (code.plan.parts > 0) return;
   for (int s = 0; s < code.stages; ++s) {
     const StageDescription& stage = code.stage[s];
     view_.stage[s] = {stage.kind, stage.signs, stage.step_bits, stage.signs_offset,
@@ -69,8 +105,8 @@ void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
 void DeviceIndex::upload_tables(const CodeDescription& code) {
   std::vector<uint32_t> tables;
   std::vector<float2> cells;
-  for (int s = 0; s < code.stages; ++s) {
-    const StageDescription& stage = code.stage[s];
+  for (int s = 0; s < view_.table_count; ++s) {
+    const StageDescription& stage = code.plan.parts > 0 ? code.plan.part[s].codes : code.stage[s];
     // Magnitudes of both coordinates are looked up as x.
     for (int i = 0; i < 256; ++i) tables.push_back(table_entry(stage.value_x[i], stage.value_y[i]));
     for (int i = 0; i < 256; ++i) cells.push_back({stage.cell_x[i], stage.cell_y[i]});
@@ -83,6 +119,41 @@ void DeviceIndex::upload_tables(const CodeDescription& code) {
                               cudaMemcpyHostToDevice));
   view_.tables = tables_.as<uint32_t>();
   view_.cells = cells_.as<float2>();
+}
+
+void DeviceIndex::upload_plan(const PlanDescription& plan) {
+  std::vector<SegmentView> segments(static_cast<size_t>(view_.segments));
+  view_.has_aligned_parts = 1;
+  for (int p = 0; p < plan.parts; ++p) {
+    const PartDescription& part = plan.part[p];
+    const StageDescription& codes = part.codes;
+    const bool has_fields = codes.kind == CodeKind::magnitudes;
+    const int part_segments = (part.dim + kSegmentDims - 1) / kSegmentDims;
+    const int last = part.dim - (part_segments - 1) * kSegmentDims;
+    for (int i = 0; i < part_segments; ++i) {
+      SegmentView& segment = segments[static_cast<size_t>(part.first_segment + i)];
+      segment.stage = {codes.kind, codes.signs, codes.step_bits, 0, codes.codes_offset};
+      if (has_fields)
+        segment.stage.codes_offset += static_cast<uint32_t>(i * kSegmentDims / 8 * codes.step_bits);
+      segment.group8 = has_fields ? 0 : i * kGroupsPerSegment;
+      segment.pairs = (part_segments - 1) * (kSegmentDims / 2) + (last + 1) / 2;
+      segment.count = i + 1 < part_segments ? kSegmentDims : last;
+      segment.table = p;
+      segment.scale = plan.scales[part.first_segment + i];
+    }
+    view_.part[p] = {part.first_segment, part_segments, has_fields ? codes.step_bits : 8,
+                     part_segments * (has_fields ? 2 : 1)};
+    view_.coded_segments = part.first_segment + part_segments;
+    view_.coded_dims = part.first_segment * kSegmentDims + part.dim;
+    if (codes.codes_offset % 4 != 0) view_.has_aligned_parts = 0;
+  }
+  view_.second_stage = plan.second_stage;
+  view_.first_stage_words = plan.first_stage_words;
+  view_.has_third_bit = plan.has_third_bit;
+  plan_.need(segments.size() * sizeof(SegmentView));
+  POLAR_CUDA_CHECK(cudaMemcpy(plan_.as<void>(), segments.data(),
+                              segments.size() * sizeof(SegmentView), cudaMemcpyHostToDevice));
+  view_.plan = plan_.as<SegmentView>();
 }
 
 void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
@@ -118,10 +189,22 @@ void DeviceIndex::finish() {
   POLAR_CUDA_CHECK_LAUNCH(largest_constant_kernel);
   POLAR_CUDA_CHECK(cudaMemcpy(&view_.largest_constant, largest.as<void>(), sizeof(float),
                               cudaMemcpyDeviceToHost));
+  if (view_.is_trained()) measure_squared_norms();
+}
+
+void DeviceIndex::measure_squared_norms() {
+  DeviceBuffer largest;
+  largest.need(kMaxStages * sizeof(int));
+  POLAR_CUDA_CHECK(cudaMemset(largest.as<void>(), 0, kMaxStages * sizeof(int)));
+  largest_squared_norms_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, largest.as<int>());
+  POLAR_CUDA_CHECK_LAUNCH(largest_squared_norms_kernel);
+  int found[kMaxStages];
+  POLAR_CUDA_CHECK(cudaMemcpy(found, largest.as<void>(), sizeof found, cudaMemcpyDeviceToHost));
+  for (int s = 0; s < kMaxStages; ++s) view_.largest_squared_norm[s] = static_cast<float>(found[s]);
 }
 
 size_t DeviceIndex::memory_bytes() const {
-  return sketches_.bytes() + payloads_.bytes() + tables_.bytes() + cells_.bytes() +
+  return sketches_.bytes() + payloads_.bytes() + tables_.bytes() + cells_.bytes() + plan_.bytes() +
          (lists_ != nullptr ? lists_->memory_bytes() : 0) + workspaces_.idle_bytes();
 }
 

@@ -38,6 +38,8 @@ class DeviceIndex {
  private:
   void describe(const CodeDescription& code, int64_t rows);
   void upload_tables(const CodeDescription& code);
+  void upload_plan(const PlanDescription& plan);
+  void measure_squared_norms();
 
   int device_;
   int multiprocessors_ = 0;
@@ -47,6 +49,7 @@ class DeviceIndex {
   DeviceBuffer payloads_;
   DeviceBuffer tables_;
   DeviceBuffer cells_;
+  DeviceBuffer plan_;
   std::unique_ptr<DeviceLists> lists_;
   mutable WorkspacePool workspaces_;
 };

@@ -63,6 +63,39 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   return negative ? -value : value;
 }
 
+/// The same for a trained code.
+__device__ float decode_trained_coordinate(const CodeView& code, const RowBytes& row, int j) {
+  const int segment = j / kSegmentDims;
+  const SegmentView& view = code.plan[segment];
+  const int in_segment = j % kSegmentDims;
+  if (in_segment >= view.count) return 0;
+  const float2* cells = code.cells + view.table * 256;
+  const uint8_t* codes = row.payload + view.stage.codes_offset;
+  const int step = view.stage.step_bits;
+  const int half = (view.count + 1) / 2;
+  const bool is_y = in_segment >= half;
+  const int pair = is_y ? in_segment - half : in_segment;
+  float value;
+  if (view.stage.kind == CodeKind::magnitudes) {
+    value = cells[magnitude_at(codes, step, in_segment)].x;
+  } else {
+    const float2 cell =
+        cells[window_at(codes, step, view.group8 * kGroupPairs + pair, view.pairs * step)];
+    value = is_y ? cell.y : cell.x;
+  }
+  const uint32_t signs = group8_signs(code, view.stage, row, segment, pair / kGroupPairs);
+  const bool negative = (signs >> (pair % kGroupPairs + (is_y ? 8 : 0)) & 1) != 0;
+  return (negative ? -value : value) * view.scale;
+}
+
+/// One coordinate of û.
+__device__ float decode_row(const CodeView& code, const RowBytes& row, int j) {
+  if (code.is_trained()) return decode_trained_coordinate(code, row, j);
+  float value = decode_coordinate(code, 0, row, j);
+  if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
+  return value;
+}
+
 /// The query for a row.
 __device__ ResidualQuery query_of(const CodeView& code, const QueryView& queries,
                                   const ListsView& lists, const QueryTerms* terms, int q,
@@ -99,9 +132,7 @@ __global__ void __launch_bounds__(kThreads)
     const int count = min(kProducts, code.dim - first);
     for (int i = thread; i < count; i += kThreads) {
       const int j = first + i;
-      float value = decode_coordinate(code, 0, row, j);
-      if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
-      products[i] = query.at(j) * value;
+      products[i] = query.at(j) * decode_row(code, row, j);
     }
     __syncthreads();
     if (thread < kHalfWarp) {

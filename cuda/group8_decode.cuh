@@ -43,18 +43,21 @@ __device__ inline uint32_t ring_end(const uint8_t* ring, int ring_bits, int coun
   return bits;
 }
 
-/// group8_windows of the first group8, whose first bits are the ring's last. It comes once a row,
-/// and is not inlined.
-__device__ inline __noinline__ uint64_t first_windows(const uint8_t* ring, int step,
-                                                      int ring_bits) {
+/// group8_windows of the first group8, whose first bits are the ring's last.
+__device__ inline uint64_t first_windows(const uint8_t* ring, int step, int ring_bits) {
   const int before = 8 - step;
   return load_bits(ring) << before | ring_end(ring, ring_bits, before);
+}
+/// It comes once a row, and is not inlined.
+__device__ inline __noinline__ uint64_t first_windows_apart(const uint8_t* ring, int step,
+                                                            int ring_bits) {
+  return first_windows(ring, step, ring_bits);
 }
 
 /// The bits of the group8's windows: window i is bits i·step … i·step+7.
 __device__ inline uint64_t group8_windows(const uint8_t* ring, int step, int group8,
                                           int ring_bits) {
-  if (group8 == 0 && step < 8) return first_windows(ring, step, ring_bits);
+  if (group8 == 0 && step < 8) return first_windows_apart(ring, step, ring_bits);
   return load_bits(ring + group8 * step - 1 + (step >> 3)) >> (step & 7);
 }
 

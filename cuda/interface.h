@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 7;
+inline constexpr uint32_t kInterfaceVersion = 8;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -26,6 +26,8 @@ inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 inline constexpr int kBlockRows = 64;
 inline constexpr int kMaxSketchWords = 4;
 inline constexpr int kMaxStages = 2;
+/// Rates that segments of a trained code can have.
+inline constexpr int kMaxParts = 13;
 inline constexpr int kDeviceNameBytes = 256;
 /// Rows are numbered by 32 bits on a device.
 inline constexpr int64_t kMaxRows = int64_t{4294967295} - kBlockRows;
@@ -53,6 +55,23 @@ struct StageDescription {
   float cell_y[256];
 };
 
+/// The segments of a trained code that have one rate: they lie side by side.
+struct PartDescription {
+  StageDescription codes;
+  int32_t first_segment;
+  int32_t dim;  // coordinates
+};
+
+/// What a trained code's segments are coded at. A row's coordinates after the last part's are 0.
+struct PlanDescription {
+  int32_t parts;                // 0: the code is not trained, and each of its stages has one part
+  int32_t second_stage;         // the first segment of the second of split stages; 0: one stage
+  int32_t first_stage_words;    // the sketch's words of the first of split stages
+  int32_t has_third_bit;        // of the weights of a query's first word
+  const PartDescription* part;  // (parts), in order
+  const float* scales;          // (segments), factors of what cells give
+};
+
 struct CodeDescription {
   int32_t dim;
   int32_t sign_words;      // of 64 bits, a row
@@ -65,6 +84,7 @@ struct CodeDescription {
   int32_t stages;
   float residual_gain;  // of the second stage
   StageDescription stage[kMaxStages];
+  PlanDescription plan;  // for a trained code, instead of `stage`
 };
 
 /// The numbers that values and bounds of a query are made with; names as in Int8Stage and
@@ -104,9 +124,13 @@ struct QueryConstants {
   float signs_margin;
   float first_slope;  // for the first of two stages
   float first_margin;
+  float first_other_slope;  // these two, and later_weight, for split stages
+  float first_squared_norm_slope;
+  int32_t later_weight;
   int32_t sketch_weight;
   float offset;  // for Codec::score_decoded
   float bias_weight;
+  uint64_t fours_word;  // for trained codes
   uint64_t sign_words[kMaxSketchWords];
   uint64_t ones_words[kMaxSketchWords];
   uint64_t twos_words[kMaxSketchWords];

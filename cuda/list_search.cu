@@ -262,7 +262,9 @@ class ListGroupSearch {
 
   /// Copies results; returns whether every list was long enough.
   bool finish(int64_t first_query) {
-    const QueryView queries = {memory_.probes.nq, nullptr, nullptr, input_.rotated};
+    QueryView queries = {};
+    queries.nq = memory_.probes.nq;
+    queries.rotated = input_.rotated;
     final_scores(code_, queries, lists_, input_.terms, memory_.chosen, plan_.k, memory_.exact,
                  memory_.exact_scores, output_.scores, output_.rows, output_.similarity, stream_);
     const GroupOutput fetched(workspace_.pinned.as<uint8_t>(), plan_);

@@ -12,4 +12,10 @@ namespace polarquant::cuda {
 void arrange_values(const CodeView& code, int nq, const int8_t* values, int8_t* arranged,
                     cudaStream_t stream);
 
+/// What tile scans of a trained code take of queries: values of both stages in one unit, arranged,
+/// and the terms beside them. `values`: (nq, padded_dim), arranged.
+void make_tile_queries(const CodeView& code, int nq, const QueryConstants* constants,
+                       const int8_t* values, int8_t* tile_values, TileTerms* terms,
+                       cudaStream_t stream);
+
 }  // namespace polarquant::cuda

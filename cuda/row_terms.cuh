@@ -82,6 +82,15 @@ __device__ inline float sign_bound(const QueryConstants& query, const RowTerms& 
                      query.signs_margin);
 }
 
+/// sum_bound of the first of split stages; `less`: what the row's squared norm there takes off.
+__device__ inline float first_stage_bound(const QueryConstants& query, const RowTerms& row,
+                                          int32_t dot, int32_t other_sum, float less) {
+  return query.base + query.weight * row.constant +
+         row.norm *
+             (query.first_slope * static_cast<float>(dot) +
+              query.first_other_slope * static_cast<float>(other_sum) + query.first_margin - less);
+}
+
 /// Larger floats become larger numbers; −0 and 0 are equal. Only NaN, which is no row, becomes 0.
 __device__ inline uint32_t ordered(float value) {
   if (isnan(value)) return 0;

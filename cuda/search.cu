@@ -48,6 +48,7 @@ constexpr int64_t kMaxGroupQueries = 4096;
 struct GroupPlan {
   bool staged = false;
   bool bounded = false;
+  bool reranks = false;  // tiles list rows that may reach, which are ranked afterwards
   int64_t nq = 0;
   int64_t k = 0;
   uint32_t list_rows = 0;       // of `matches` and `best`
@@ -65,6 +66,8 @@ struct GroupMemory {
   int8_t* raw_values;
   int8_t* values;
   float* rotated;
+  int8_t* tile_values;  // for trained codes, as are these
+  TileTerms* tile_terms;
   Ranked* thresholds;
   uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
   RankedLists first;  // candidates, or matches that get bounds
@@ -94,6 +97,7 @@ class GroupSearch {
     plan.nq = nq;
     plan.k = std::min(request_.k, code_.rows);
     plan.bounded = request_.bounded != 0;
+    plan.reranks = plan.bounded || code_.is_trained();
     plan.staged = plan.bounded && nq <= kStagedQueries;
     plan.list_rows = static_cast<uint32_t>(
         std::min(std::max(kListRows, kListRowsPerResult * plan.k), code_.rows));
@@ -111,7 +115,7 @@ class GroupSearch {
 
   size_t list_bytes(const GroupPlan& plan) const {
     return sizeof(Ranked) *
-           (size_t{plan.list_rows} * (plan.bounded ? 2 : 1) + promising_rows(plan));
+           (size_t{plan.list_rows} * (plan.reranks ? 2 : 1) + promising_rows(plan));
   }
 
   void run(const GroupPlan& plan, int64_t first_query, size_t reserved) {
@@ -164,11 +168,14 @@ class GroupSearch {
     memory_.raw_values = carver.take<int8_t>(nq * padded_dim);
     memory_.values = carver.take<int8_t>(nq * padded_dim);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
+    const size_t trained = code_.is_trained() ? nq : 0;
+    memory_.tile_values = carver.take<int8_t>(trained * padded_dim);
+    memory_.tile_terms = carver.take<TileTerms>(trained);
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.counts = carver.take<uint32_t>(3 * nq);
     const uint32_t first_rows =
         plan.staged ? std::max(plan.candidate_rows, plan.list_rows) : plan.list_rows;
-    memory_.first = {carver.take<Ranked>(plan.bounded ? nq * first_rows : 0), memory_.counts,
+    memory_.first = {carver.take<Ranked>(plan.reranks ? nq * first_rows : 0), memory_.counts,
                      first_rows};
     memory_.best = {carver.take<Ranked>(nq * plan.list_rows), memory_.counts + nq, plan.list_rows};
     memory_.promising = carver.take<Ranked>(nq * promising_rows(plan));
@@ -182,7 +189,12 @@ class GroupSearch {
   }
   void carve(size_t reserved) {
     carve_parts(plan_, workspace_.device.as<uint8_t>() + reserved);
-    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.values, memory_.rotated};
+    queries_ = {static_cast<int32_t>(plan_.nq),
+                memory_.constants,
+                memory_.values,
+                memory_.rotated,
+                memory_.tile_values,
+                memory_.tile_terms};
   }
 
   size_t input_bytes(const GroupPlan& plan) const {
@@ -313,9 +325,12 @@ class GroupSearch {
   }
 
   void search_by_tiles(int64_t first_query) {
+    if (code_.is_trained())
+      make_tile_queries(code_, queries_.nq, memory_.constants, memory_.values, memory_.tile_values,
+                        memory_.tile_terms, stream_);
     if (plan_.sampled_groups > 0) sample();
     const BlockRange all = {code_.blocks(), 1};
-    const RankedLists& matches = plan_.bounded ? memory_.first : memory_.best;
+    const RankedLists& matches = plan_.reranks ? memory_.first : memory_.best;
     // Rows too long for tiles are ranked one by one. So are all where again and again more rows
     // reach the threshold by score than fit, since few of them may reach it by their bounds.
     bool one_by_one = plan_.tile.queries == 0;
@@ -327,7 +342,7 @@ class GroupSearch {
         rank({nullptr, nullptr, static_cast<uint32_t>(code_.rows)}, memory_.best);
       } else {
         scan_tiles(all, matches, nullptr);
-        if (plan_.bounded) rank(matches, memory_.best);
+        if (plan_.reranks) rank(matches, memory_.best);
       }
       if (finish(first_query)) return;
       if (!candidates_fit_) ++overflows;
@@ -337,7 +352,7 @@ class GroupSearch {
   void sample() {
     scan_tiles(sample_range(plan_), {}, memory_.promising);
     const RankedLists maxima = {memory_.promising, nullptr, plan_.sampled_groups};
-    if (!plan_.bounded) {
+    if (!plan_.reranks) {
       select_best(maxima, queries_.nq, plan_.k, nullptr, memory_.thresholds, stream_);
       return;
     }

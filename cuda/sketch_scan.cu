@@ -35,7 +35,28 @@ __device__ void list_waiting(const RankedLists& candidates, int query, const Ran
   __syncwarp();
 }
 
-template <int kWords, int kQueries>
+/// The sketch_distance of a row.
+template <int kWords, bool kThirdBit>
+__device__ int sketch_distance(const QueryConstants& query, const uint64_t (&signs)[kWords]) {
+  int distance = 0;
+  uint64_t twos = 0;
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    const uint64_t differ = signs[w] ^ query.sign_words[w];
+    distance += __popcll(differ & query.ones_words[w]);
+    if (kThirdBit && w > 0) {
+      // No two of the other words have a bit in the same place (ScanQuery).
+      twos |= differ & query.twos_words[w];
+      continue;
+    }
+    distance += 2 * __popcll(differ & query.twos_words[w]);
+    if (kThirdBit) distance += 4 * __popcll(differ & query.fours_word);
+  }
+  if (kThirdBit && kWords > 1) distance += 2 * __popcll(twos);
+  return distance;
+}
+
+template <int kWords, int kQueries, bool kThirdBit>
 __global__ void __launch_bounds__(kThreads)
     sketch_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
                        const Ranked* thresholds, RankedLists candidates, Ranked* promising,
@@ -84,13 +105,7 @@ __global__ void __launch_bounds__(kThreads)
       const bool kept = mask.keeps(row);
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
-        int distance = 0;
-#pragma unroll
-        for (int w = 0; w < kWords; ++w) {
-          const uint64_t differ = signs[r][w] ^ constants[q].sign_words[w];
-          distance += __popcll(differ & constants[q].ones_words[w]) +
-                      2 * __popcll(differ & constants[q].twos_words[w]);
-        }
+        const int distance = sketch_distance<kWords, kThirdBit>(constants[q], signs[r]);
         const float bound = sketch_bound(constants[q], terms, distance);
         if (kept && bound > best[q]) {
           best[q] = bound;
@@ -139,24 +154,38 @@ int grid_of(Kernel kernel, int multiprocessors) {
   return multiprocessors * std::clamp(resident, 1, kMostBlocksPerMultiprocessor);
 }
 
-template <int kWords, int kQueries>
+template <int kWords, int kQueries, bool kThirdBit>
 void launch(const CodeView& code, const QueryView& queries, int first, const RowMask& mask,
             BlockRange range, const Ranked* thresholds, const RankedLists& candidates,
             Ranked* promising, int multiprocessors, cudaStream_t stream) {
-  const auto kernel = sketch_scan_kernel<kWords, kQueries>;
+  const auto kernel = sketch_scan_kernel<kWords, kQueries, kThirdBit>;
   kernel<<<grid_of(kernel, multiprocessors), kThreads, 0, stream>>>(
       code, queries, first, mask, range, thresholds, candidates, promising,
       sketch_scan_warps(multiprocessors));
   POLAR_CUDA_CHECK_LAUNCH(sketch_scan_kernel);
 }
 
-using Launch = decltype(&launch<1, 1>);
-/// By words of a sketch, 1 to 4, and by queries, 1, 2 and 4; three queries are scanned as two and
-/// one.
-constexpr Launch kLaunches[4][3] = {{launch<1, 1>, launch<1, 2>, launch<1, 4>},
-                                    {launch<2, 1>, launch<2, 2>, launch<2, 4>},
-                                    {launch<3, 1>, launch<3, 2>, launch<3, 4>},
-                                    {launch<4, 1>, launch<4, 2>, launch<4, 4>}};
+using Launch = decltype(&launch<1, 1, false>);
+/// By queries, 1, 2 and 4; three queries are scanned as two and one.
+template <int kWords, bool kThirdBit>
+Launch launch_of(int by_queries) {
+  constexpr Launch kLaunches[] = {launch<kWords, 1, kThirdBit>, launch<kWords, 2, kThirdBit>,
+                                  launch<kWords, 4, kThirdBit>};
+  return kLaunches[by_queries];
+}
+template <bool kThirdBit>
+Launch launch_of(int words, int by_queries) {
+  switch (words) {
+    case 1:
+      return launch_of<1, kThirdBit>(by_queries);
+    case 2:
+      return launch_of<2, kThirdBit>(by_queries);
+    case 3:
+      return launch_of<3, kThirdBit>(by_queries);
+    default:
+      return launch_of<4, kThirdBit>(by_queries);
+  }
+}
 
 }  // namespace
 
@@ -175,8 +204,10 @@ void sketch_scan(const CodeView& code, const QueryView& queries, int first, int 
     count = 1;
   }
   const int by_queries = std::min(count, 3) - 1;
-  kLaunches[code.sketch_words - 1][by_queries](code, queries, first, mask, range, thresholds,
-                                               candidates, promising, multiprocessors, stream);
+  const Launch launch = code.has_third_bit != 0 ? launch_of<true>(code.sketch_words, by_queries)
+                                                : launch_of<false>(code.sketch_words, by_queries);
+  launch(code, queries, first, mask, range, thresholds, candidates, promising, multiprocessors,
+         stream);
 }
 
 }  // namespace polarquant::cuda

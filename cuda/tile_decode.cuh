@@ -7,6 +7,7 @@
 #include "cuda/quad_decode.cuh"
 #include "cuda/shared_decode.cuh"
 #include "cuda/tile_plan.h"
+#include "cuda/trained_rows.cuh"
 
 namespace polarquant::cuda {
 
@@ -149,6 +150,130 @@ __device__ inline void multiply_plain(const CodeView& code, int quads, const Thr
     }
   }
   wait_products<0>();
+}
+
+/// What one accumulator of both stages' products takes of a tile's queries, where the second stage
+/// begins.
+template <int N>
+__device__ inline void change_stage(const StageChange* changes, int32_t (&sums)[N / 8][4]) {
+  wait_products<0>();
+  const int column = threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int j = 0; j < N / 8; ++j) {
+    const int4 two = *reinterpret_cast<const int4*>(changes + 8 * j + column);
+    sums[j][0] = sums[j][0] * two.x + two.y;
+    sums[j][1] = sums[j][1] * two.z + two.w;
+    sums[j][2] = sums[j][2] * two.x + two.y;
+    sums[j][3] = sums[j][3] * two.z + two.w;
+  }
+}
+
+/// Products of a part of a trained code.
+template <int N>
+class PartProducts {
+ public:
+  __device__ PartProducts(TrainedRows& rows, const QueryMatrix<N>& matrix,
+                          int32_t (&sums)[N / 8][4])
+      : rows_(rows), matrix_(matrix), sums_(sums) {}
+
+  // All is inlined: products do not run beside calls of functions.
+  __device__ __forceinline__ void multiply(const TilePart& part) {
+    if (part.has_fields != 0) {
+      rows_.begin_magnitudes(part);
+      return sweep<kMagnitudes, 0>(part);
+    }
+    switch (part.step_bits) {
+      case 1:
+        return multiply_windows<1>(part);
+      case 2:
+        return multiply_windows<2>(part);
+      case 3:
+        return multiply_windows<3>(part);
+      case 4:
+        return multiply_windows<4>(part);
+      case 5:
+        return multiply_windows<5>(part);
+      case 6:
+        return multiply_windows<6>(part);
+      case 7:
+        return multiply_windows<7>(part);
+      default:
+        return multiply_windows<8>(part);
+    }
+  }
+
+ private:
+  static constexpr int kMagnitudes = 0;
+
+  template <int kStep>
+  __device__ __forceinline__ void multiply_windows(const TilePart& part) {
+    rows_.template begin_windows<kStep>(part);
+    if (part.index_shift == kManyCopiesShift) {
+      sweep<kStep, kManyCopiesShift>(part);
+    } else if (part.index_shift == kSomeCopiesShift) {
+      sweep<kStep, kSomeCopiesShift>(part);
+    } else {
+      sweep<kStep, kOneCopyShift>(part);
+    }
+  }
+  /// While one segment is multiplied the next is looked up.
+  template <int kStep, int kShift>
+  __device__ __forceinline__ void sweep(const TilePart& part) {
+    const int end = part.first_segment + part.segments;
+#pragma unroll 1
+    for (int segment = part.first_segment;; ++segment) {
+      const bool ends = segment + 1 == end;
+      if constexpr (kStep == kMagnitudes) {
+        rows_.look_up_magnitudes(part, ends);
+      } else {
+        rows_.template look_up_windows<kStep, kShift>(ends);
+      }
+      wait_products<0>();
+      uint32_t words[2][4];
+      rows_.put_words(words);
+      multiply_segment<N>(sums_, words, matrix_, segment);
+      if (ends) break;
+    }
+  }
+
+  TrainedRows& rows_;
+  const QueryMatrix<N>& matrix_;
+  int32_t (&sums_)[N / 8][4];
+};
+
+/// All products of a trained code, in units of its tile terms; `changes`: those of the tile's
+/// queries. `done` as for multiply_plain.
+template <int N, typename Done>
+__device__ inline void multiply_trained(const CodeView& code, TrainedRows& rows,
+                                        const TilePart* parts, const StageChange* changes,
+                                        const int8_t* queries, int32_t (&sums)[N / 8][4],
+                                        const Done& done) {
+  const QueryMatrix<N> matrix(queries);
+  PartProducts<N> products(rows, matrix, sums);
+#pragma unroll 1
+  for (int p = 0; p < code.table_count; ++p) {
+    const TilePart part = parts[p];
+    if (p > 0 && part.first_segment == code.second_stage) change_stage<N>(changes, sums);
+    products.multiply(part);
+  }
+  done();
+  wait_products<0>();
+}
+
+/// The same for any trained code.
+template <int N>
+__device__ inline void multiply_any_trained(const CodeView& code, AnyTrainedRows& rows,
+                                            const StageChange* changes, const int8_t* queries,
+                                            int32_t (&sums)[N / 8][4]) {
+  const QueryMatrix<N> matrix(queries);
+#pragma unroll 1
+  for (int segment = 0; segment < code.coded_segments; ++segment) {
+    if (segment > 0 && segment == code.second_stage) change_stage<N>(changes, sums);
+    uint32_t words[2][4];
+    rows.put_words(words);
+    multiply_segment<N>(sums, words, matrix, segment);
+    wait_products<0>();
+  }
 }
 
 }  // namespace polarquant::cuda

@@ -72,9 +72,42 @@ struct ReachTest {
 /// Nothing in a segment then depends on the code but numbers.
 inline bool is_plain(const CodeView& code) {
   const StageView& stage = code.stage[0];
-  return code.stages == 1 && stage.kind == CodeKind::windows && stage.step_bits < 8 &&
-         stage.signs != SignPlace::plane;
+  return !code.is_trained() && code.stages == 1 && stage.kind == CodeKind::windows &&
+         stage.step_bits < 8 && stage.signs != SignPlace::plane;
 }
+
+/// A part of a code that has_whole_segments, whose segments lie side by side: what a tile needs of
+/// it, the same for all threads.
+struct alignas(16) TilePart {
+  int32_t first_segment;
+  int32_t segments;
+  uint32_t codes;       // its first byte in a row's payload
+  uint32_t ring_bytes;  // windows
+  int32_t step_bits;
+  uint32_t table;  // its place
+  int32_t index_bits;
+  int32_t index_shift;
+  int32_t has_signs;
+  int32_t has_fields;  // magnitudes
+};
+
+/// An entry's index is shifted so far where tables have 32, 8 copies or one.
+inline constexpr int kManyCopiesShift = 7;
+inline constexpr int kSomeCopiesShift = 5;
+inline constexpr int kOneCopyShift = 2;
+
+/// Whether tiles decode a trained code by words: all its segments are whole, and words lie on
+/// boundaries of their size.
+inline bool has_whole_segments(const CodeView& code) {
+  return code.is_trained() && code.coded_dims == code.coded_segments * kSegmentDims &&
+         code.payload_bytes % 8 == 0 && code.has_aligned_parts != 0;
+}
+
+/// What one accumulator of both stages' products needs of a query; see TileTerms.
+struct StageChange {
+  int32_t factor;
+  int32_t margin;
+};
 
 /// Segments of a plain code that are decoded in fours (quad_decode.cuh), the first ones: they are
 /// whole, and the ring's end is the end of a word.

@@ -11,6 +11,14 @@ namespace polarquant::cuda {
 /// A tile scan of a sample names one of so many rows, about the best.
 inline constexpr int kSampleRows = 16;
 
+/// The tables of a tile scan: entry i of table t has copies side by side, of four bytes, from
+/// place[t] + (i << index_shift[t]) on.
+struct TileTables {
+  uint32_t bytes = 0;  // of all
+  uint32_t place[kMaxParts] = {};
+  int32_t index_shift[kMaxParts] = {};
+};
+
 /// How a tile scan is cut: chosen for a code and a number of queries.
 struct TilePlan {
   int queries = 0;  // of a tile; 0: rows of this code are too long
@@ -18,6 +26,7 @@ struct TilePlan {
   int buffers = 0;       // of a warp
   int sketch_warps = 0;  // whose buffers lie before the tables
   size_t shared_bytes = 0;
+  TileTables tables;
 };
 TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes);
 

@@ -19,15 +19,27 @@
 
 namespace polarquant::cuda {
 
+/// Steps of codes that are not plain, and of trained ones.
+inline constexpr int kNotPlain = 0;
+inline constexpr int kTrained = -1;
+inline constexpr int kAnyTrained = -2;  // those without whole segments, too
+template <int kStep>
+inline constexpr bool kIsTrained = kStep < 0;
+
+/// What one of a query's sums counts for in its score.
+template <int kStages, int kStep>
+__device__ float unit_of(const QueryView& queries, int query) {
+  if constexpr (kIsTrained<kStep>) return queries.tile_terms[query].unit;
+  return kStages == 2 ? 1 : queries.constants[query].dot_scale[0];
+}
+
 /// The test without a threshold, so that rows are compared with each other.
-template <int kStages>
-__device__ ReachTest make_test(const QueryConstants& query) {
-  const ReachTest test = {query.weight / (kStages == 2 ? 1 : query.dot_scale[0]), 0};
+__device__ inline ReachTest make_test(const QueryConstants& query, float unit) {
+  const ReachTest test = {query.weight / unit, 0};
   return isfinite(test.slope) ? test : ReachTest{0, 0};
 }
-template <int kStages>
-__device__ ReachTest make_reach_test(const CodeView& code, const QueryConstants& query,
-                                     Ranked threshold) {
+__device__ inline ReachTest make_reach_test(const CodeView& code, const QueryConstants& query,
+                                            float unit, Ranked threshold) {
   // Of each term: over ten times a float's.
   constexpr float kRounding = 4e-6F;
   if (threshold == 0) return {0, INFINITY};
@@ -35,7 +47,6 @@ __device__ ReachTest make_reach_test(const CodeView& code, const QueryConstants&
   const float sizes =
       fabsf(wanted) + fabsf(query.base) + fabsf(query.weight) * code.largest_constant;
   const float missing = wanted - query.base - kRounding * sizes;
-  const float unit = kStages == 2 ? 1 : query.dot_scale[0];
   const ReachTest test = {query.weight / unit, -missing / unit};
   // For a query of zeros every row passes.
   return isfinite(test.slope) && isfinite(test.intercept) ? test : ReachTest{0, INFINITY};
@@ -53,22 +64,28 @@ struct TileScan {
   int32_t buffers;
   int32_t sketch_warps;  // whose buffers lie before the tables
   int32_t quads;
+  TileTables tables;
 };
 
 /// Puts a warp's matches into their queries' lists if they rank high enough, one for each lane.
-/// Rare, and so not inlined.
-template <int kStages>
+/// Rare, and so not inlined. Those of trained codes reach for all that their sums tell.
+template <int kStages, int kStep>
 __device__ __noinline__ void take_matches(const TileScan& scan, const Match* matches, int count) {
   __syncwarp();
   const int lane = threadIdx.x % 32;
   if (lane < count) {
     const Match& match = matches[lane];
-    const QueryConstants& constants = scan.queries.constants[match.query];
-    const RowTerms terms = load_terms(scan.code, match.row);
-    const float score = kStages == 2
-                            ? similarity(constants, terms, match.dots[0], match.dots[kStages - 1])
-                            : similarity(constants, terms, match.dots[0]);
-    const Ranked ranked = ranked_row(score, match.row);
+    Ranked ranked;
+    if constexpr (kIsTrained<kStep>) {
+      ranked = ranked_row(INFINITY, match.row);
+    } else {
+      const QueryConstants& constants = scan.queries.constants[match.query];
+      const RowTerms terms = load_terms(scan.code, match.row);
+      const float score = kStages == 2
+                              ? similarity(constants, terms, match.dots[0], match.dots[kStages - 1])
+                              : similarity(constants, terms, match.dots[0]);
+      ranked = ranked_row(score, match.row);
+    }
     if (ranked != 0 && ranked >= scan.thresholds[match.query] && scan.mask.keeps(match.row))
       append(scan.matches, match.query, ranked);
   }
@@ -109,8 +126,8 @@ __device__ inline void share_promising(int distance, Promising<kStages, kCapacit
 
 /// Names one of the warp's rows for each query of the tile: about the best, by `value(j, e)`, but
 /// with its own rank, to places kGroupWarps·blocks apart. Computing the ranks of all rows is slower
-/// (docs/dev/tuning.md, "CUDA").
-template <int N, int kStages, typename Value>
+/// (docs/dev/tuning.md, "CUDA"). That of a trained code is about its score.
+template <int N, int kStages, int kStep, typename Value>
 __device__ inline void name_promising(const TileScan& scan, int first_query, int64_t first_row,
                                       const int32_t (&sums)[kStages][N / 8][4], Ranked* maxima,
                                       const Value& value) {
@@ -150,10 +167,17 @@ __device__ inline void name_promising(const TileScan& scan, int first_query, int
       const int64_t row = first_row + (promising.keys[i] & 15);
       const QueryConstants& constants = scan.queries.constants[query];
       const RowTerms terms = load_terms(scan.code, row);
-      best = ranked_row(kStages == 2 ? similarity(constants, terms, promising.dots[0][i],
-                                                  promising.dots[kStages - 1][i])
-                                     : similarity(constants, terms, promising.dots[0][i]),
-                        row);
+      float score;
+      if constexpr (kIsTrained<kStep>) {
+        const float unit = scan.queries.tile_terms[query].unit;
+        score = constants.base + constants.weight * terms.constant +
+                terms.scale * (unit * static_cast<float>(promising.dots[0][i]));
+      } else if constexpr (kStages == 2) {
+        score = similarity(constants, terms, promising.dots[0][i], promising.dots[1][i]);
+      } else {
+        score = similarity(constants, terms, promising.dots[0][i]);
+      }
+      best = ranked_row(score, row);
     }
     maxima[static_cast<size_t>(query) * scan.range.blocks * kGroupWarps] = best;
   }
@@ -180,9 +204,6 @@ __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* qu
   place(first + 3 * kChunksPerSegment)[c] = bytes.w;
 }
 
-/// Steps of codes that are not plain.
-inline constexpr int kNotPlain = 0;
-
 /// kStep, kSigns: those of a plain code (tile_plan.h).
 template <int N, int kStages, int kStep, bool kSigns>
 __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
@@ -199,17 +220,21 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   auto* tests = reinterpret_cast<ReachTest*>(shared);
   auto* arrivals = reinterpret_cast<uint64_t*>(tests + N);
   uint64_t* sign_mask = arrivals + kMaxWarps * kMaxBuffers;
-  auto* queries = reinterpret_cast<int8_t*>(tables_at + kTableBytes);
+  const uint32_t table_bytes = kIsTrained<kStep> ? scan.tables.bytes : kTableBytes;
+  auto* queries = reinterpret_cast<int8_t*>(tables_at + table_bytes);
   // The same number in a whole warp, which compilers see when one lane gives it.
   const uint32_t warp_number = __shfl_sync(~0U, threadIdx.x / 32, 0);
   auto* matches_at = reinterpret_cast<Match*>(queries + static_cast<size_t>(lanes) * N);
   Match* waiting_matches = matches_at + warp_number * kWaitingMatches;
+  // Of a trained code.
+  auto* parts = reinterpret_cast<TilePart*>(matches_at + blockDim.x / 32 * kWaitingMatches);
+  auto* changes = reinterpret_cast<StageChange*>(parts + (kIsTrained<kStep> ? kMaxParts : 0));
+  auto* buffers_at = reinterpret_cast<uint8_t*>(changes + (kIsTrained<kStep> ? N : 0));
   const uint32_t warp_bytes = scan.buffers * buffer.bytes();
   const auto sketch_warps = static_cast<uint32_t>(scan.sketch_warps);
   uint8_t* mine = warp_number < sketch_warps
                       ? reinterpret_cast<uint8_t*>(sign_mask + 2) + warp_number * warp_bytes
-                      : reinterpret_cast<uint8_t*>(matches_at + blockDim.x / 32 * kWaitingMatches) +
-                            (warp_number - sketch_warps) * warp_bytes;
+                      : buffers_at + (warp_number - sketch_warps) * warp_bytes;
   if (threadIdx.x == 0) *sign_mask = kSignMask;
   const int warp = static_cast<int>(warp_number) % kGroupWarps;  // in the group
   const int group = static_cast<int>(warp_number) / kGroupWarps;
@@ -232,20 +257,41 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     uint4 bytes = {0, 0, 0, 0};
     if (n < query_count && chunk < query_chunks)
       bytes = reinterpret_cast<const uint4*>(
-          scan.queries.values)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
+          kIsTrained<kStep>
+              ? scan.queries.tile_values
+              : scan.queries.values)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
     place_chunk<N>(bytes, chunk, scan.quads, queries + n * kChunkBytes);
   }
   const auto copies = static_cast<uint32_t>(32 / code.stages);
+  if constexpr (kIsTrained<kStep>) {
+    for (int t = 0; t < code.table_count; ++t) {
+      const int copies_log2 = scan.tables.index_shift[t] - 2;
+      const uint32_t words = 1U << (code.part[t].index_bits + copies_log2);
+      for (uint32_t i = threadIdx.x; i < words; i += blockDim.x)
+        tables[scan.tables.place[t] / 4 + i] = code.tables[t * 256 + (i >> copies_log2)];
+    }
+    if constexpr (kStep == kTrained) {
+      for (int p = threadIdx.x; p < code.table_count; p += blockDim.x)
+        parts[p] = tile_part(code, scan.tables, p);
+    }
+    for (int n = threadIdx.x; n < N; n += blockDim.x) {
+      const TileTerms terms =
+          n < query_count ? scan.queries.tile_terms[first_query + n] : TileTerms{};
+      changes[n] = {terms.factor, terms.margin};
+    }
+  } else {
 #pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < kTableBytes / 4; i += blockDim.x)
-    tables[i] = code.tables[i / copies];
+    for (uint32_t i = threadIdx.x; i < kTableBytes / 4; i += blockDim.x)
+      tables[i] = code.tables[i / copies];
+  }
   for (int n = threadIdx.x; n < N; n += blockDim.x) {
     tests[n] = {0, -INFINITY};
     if (n >= query_count) continue;
     const QueryConstants& constants = scan.queries.constants[first_query + n];
+    const float unit = unit_of<kStages, kStep>(scan.queries, first_query + n);
     tests[n] = scan.maxima != nullptr
-                   ? make_test<kStages>(constants)
-                   : make_reach_test<kStages>(code, constants, scan.thresholds[first_query + n]);
+                   ? make_test(constants, unit)
+                   : make_reach_test(code, constants, unit, scan.thresholds[first_query + n]);
   }
   show_to_products();
   __syncthreads();
@@ -283,7 +329,14 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
       if (at + 2 * step < scan.range.blocks) copied.announce();
     };
     int32_t sums[kStages][N / 8][4];
-    if constexpr (kStep != kNotPlain) {
+    if constexpr (kStep == kTrained) {
+      TrainedRows trained(code, rows.row, shared_address(tables), mask);
+      multiply_trained<N>(code, trained, parts, changes, queries, sums[0], begin_next);
+    } else if constexpr (kStep == kAnyTrained) {
+      AnyTrainedRows trained(code, rows.row, scan.tables, shared_address(tables));
+      multiply_any_trained<N>(code, trained, changes, queries, sums[0]);
+      begin_next();
+    } else if constexpr (kStep != kNotPlain) {
       multiply_plain<N, kStep, kSigns>(code, scan.quads, rows, mask, queries, sums[0], begin_next);
     } else {
 #pragma unroll
@@ -307,8 +360,8 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
       return __fmaf_rn(row.scale, x, __fmaf_rn(test->slope, row.constant, test->intercept));
     };
     if (scan.maxima != nullptr) {
-      name_promising<N, kStages>(scan, first_query, row_number(0) - in_warp, sums,
-                                 scan.maxima + at * kGroupWarps + warp, above);
+      name_promising<N, kStages, kStep>(scan, first_query, row_number(0) - in_warp, sums,
+                                        scan.maxima + at * kGroupWarps + warp, above);
     } else {
       // By groups, so that few sums are tested again. Matches wait for others: ranking each at
       // once, from memory, would hold up its whole warp group (docs/dev/tuning.md, "CUDA").
@@ -335,7 +388,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
           if (reaching == 0) continue;
           const int more = __popc(reaching);
           if (waiting + more > kWaitingMatches) {
-            take_matches<kStages>(scan, waiting_matches, waiting);
+            take_matches<kStages, kStep>(scan, waiting_matches, waiting);
             waiting = 0;
           }
           if (reaches) {
@@ -350,7 +403,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
       }
     }
   }
-  take_matches<kStages>(scan, waiting_matches, waiting);
+  take_matches<kStages, kStep>(scan, waiting_matches, waiting);
 }
 
 template <int N, int kStages, int kStep, bool kSigns>
@@ -361,6 +414,9 @@ void launch_tile_scan(const TileScan& scan, const TilePlan& plan, int grid, cuda
   POLAR_CUDA_CHECK_LAUNCH(tile_scan_kernel);
 }
 
+/// For trained codes, in tile_scan_trained.cu.
+void launch_trained_tile_scan(const TileScan& scan, const TilePlan& plan, int grid,
+                              cudaStream_t stream);
 /// For plain codes, in tile_scan_plain.cu.
 void launch_plain_tile_scan(const TileScan& scan, const TilePlan& plan, int grid,
                             cudaStream_t stream);

@@ -37,7 +37,7 @@ constexpr int kCalls = 15;
 struct Arguments {
   int64_t rows = 10000000;
   int dim = 768;
-  std::vector<std::string> specs = {"Polar2", "Polar4"};
+  std::vector<std::string> specs = {"Polar2", "Polar4", "Polar4-pca"};
   std::vector<int64_t> batches = {1, 4, 16, 128, 1024, 4096};
   bool gaussian = false;
   bool without_rival = false;

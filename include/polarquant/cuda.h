@@ -72,12 +72,13 @@ static inline void polar_cuda_options_init(polar_cuda_options* options) {
 /*
  * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index
  * may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,
- * "Polar0.5" to "Polar8" and residual codes, and for inverted files of these that find lists by all
- * their centroids ("IVF1024,Polar4"); POLAR_ERROR_UNSUPPORTED for the others, trained codes
- * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
- * in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what
- * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several
- * devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices.
+ * "Polar0.5" to "Polar8", residual and trained codes ("…-pca"), and for inverted files of these but
+ * the trained ones that find lists by all their centroids ("IVF1024,Polar4");
+ * POLAR_ERROR_UNSUPPORTED for the others. A part of the rows of an inverted file is a part of its
+ * lists, about equal in rows. Rows that the index keeps as floats (polar_index_add) are coded for
+ * the copy, by what they teach. options: NULL for the defaults. Cost: the codes' bytes over the
+ * bus, to several devices at the same time; 8 bytes a row stay in host memory for ids. Waits for
+ * the devices.
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,

@@ -149,10 +149,12 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     const Codec* codec = polar != nullptr ? &polar->codec()
                          : ivf != nullptr ? &ivf->codec()
                                           : nullptr;
-    require(codec != nullptr && BlockLayout::supports(*codec), StatusCode::unsupported,
-            "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes "
-            "are, alone (\"Polar4\") or in an inverted file (\"IVF1024,Polar4\")",
-            checked.description);
+    require(
+        codec != nullptr && BlockLayout::supports(*codec), StatusCode::unsupported,
+        "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8, residual and trained "
+        "codes are, alone (\"Polar4\"), and all but trained ones in an inverted file "
+        "(\"IVF1024,Polar4\")",
+        checked.description);
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);
     *out = make_handle(

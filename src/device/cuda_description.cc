@@ -6,6 +6,7 @@
 
 #include "src/codec/lloyd_max.h"
 #include "src/codec/magnitude_planes.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
 #include "src/device/cuda_row_description.h"
 #include "src/scan/layout/level_planes.h"
@@ -25,8 +26,9 @@ void put_cells(const LevelTable& table, cuda::StageDescription* stage) {
   const auto positive = table.levels().last(size_t{1} << kLevelMagnitudeBits);
   std::copy(positive.begin(), positive.end(), stage->cell_x);
 }
-// Only trained codes have cells.
-void put_cells(const MagnitudePlanes& /*planes*/, cuda::StageDescription* /*stage*/) {}
+void put_cells(const MagnitudePlanes& planes, cuda::StageDescription* stage) {
+  std::copy(planes.levels().begin(), planes.levels().end(), stage->cell_x);
+}
 
 cuda::SignPlace sign_place(Int8Part::Signs signs) {
   switch (signs) {
@@ -55,29 +57,59 @@ cuda::StageDescription describe_stage(const Int8Part& part) {
 
 }  // namespace
 
-cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec) {
-  require(codec.planned() == nullptr, StatusCode::unsupported,
-          "codec: {} is not searched on CUDA devices yet; codes that are not trained are",
+DeviceCode::DeviceCode(const Codec& codec, const ScanCodec& scan_codec) {
+  require(!scan_codec.has_centroids(), StatusCode::unsupported,
+          "codec: {} has centroids and is not searched on CUDA devices; codes without are",
           print_spec(codec.spec()));
   const BlockLayout& layout = scan_codec.layout();
-  cuda::CodeDescription code = {};
-  code.dim = codec.dim();
-  code.sign_words = layout.sign_words();
-  code.sketch_words = layout.sketch_words();
-  code.payload_bytes = static_cast<uint32_t>(layout.payload_bytes());
-  code.factor_form = cuda_factor_form(scan_codec.factor_format().form);
-  code.scale_unit = scan_codec.factor_format().scale_unit;
-  code.bias_unit = scan_codec.factor_format().bias_unit;
-  code.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
-  code.stages = static_cast<int32_t>(scan_codec.stages().size());
-  const std::vector<CodeStage> stages = codec.quantizer().describe().stages;
-  for (size_t s = 0; s < stages.size(); ++s) {
-    code.stage[s] = describe_stage(scan_codec.stages()[s].parts.front());
-    std::visit([&](const auto* numbers) { put_cells(*numbers, &code.stage[s]); },
-               stages[s].parts.front().numbers);
-    if (s == 1) code.residual_gain = stages[s].gain;
+  code_.dim = codec.dim();
+  code_.sign_words = layout.sign_words();
+  code_.sketch_words = layout.sketch_words();
+  code_.payload_bytes = static_cast<uint32_t>(layout.payload_bytes());
+  code_.factor_form = cuda_factor_form(scan_codec.factor_format().form);
+  code_.scale_unit = scan_codec.factor_format().scale_unit;
+  code_.bias_unit = scan_codec.factor_format().bias_unit;
+  code_.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
+  code_.stages = static_cast<int32_t>(scan_codec.stages().size());
+  const CodeDescription code = codec.quantizer().describe();
+  if (const PlannedQuantizer* planned = codec.planned()) {
+    for (const SegmentRate& segment : planned->plan()) scales_.push_back(segment.scale);
+    describe_plan(code, scan_codec);
+  } else {
+    describe_stages(code, scan_codec);
   }
-  return code;
+}
+
+void DeviceCode::describe_stages(const CodeDescription& code, const ScanCodec& scan_codec) {
+  for (size_t s = 0; s < code.stages.size(); ++s) {
+    code_.stage[s] = describe_stage(scan_codec.stages()[s].parts.front());
+    std::visit([&](const auto* numbers) { put_cells(*numbers, &code_.stage[s]); },
+               code.stages[s].parts.front().numbers);
+    if (s == 1) code_.residual_gain = code.stages[s].gain;
+  }
+}
+
+// Parts of the code are those of all stages, in order.
+void DeviceCode::describe_plan(const CodeDescription& code, const ScanCodec& scan_codec) {
+  for (const Int8Stage& stage : scan_codec.stages()) {
+    for (const Int8Part& from : stage.parts) {
+      const CodePart& numbers = code.stages[0].parts[parts_.size()];
+      cuda::PartDescription& part = parts_.emplace_back();
+      part.codes = describe_stage(from);
+      part.first_segment = from.first_segment;
+      part.dim = from.dim;
+      std::visit([&](const auto* cells) { put_cells(*cells, &part.codes); }, numbers.numbers);
+    }
+  }
+  require(std::ssize(parts_) <= cuda::kMaxParts, StatusCode::internal, "codec: {} rates",
+          parts_.size());
+  code_.plan.parts = static_cast<int32_t>(parts_.size());
+  code_.plan.part = parts_.data();
+  code_.plan.scales = scales_.data();
+  code_.plan.has_third_bit = scan_codec.has_third_bit() ? 1 : 0;
+  if (!scan_codec.has_split_stages()) return;
+  code_.plan.second_stage = scan_codec.stages()[1].first_segment;
+  code_.plan.first_stage_words = scan_codec.first_stage_words();
 }
 
 cuda::Int8Description describe_values(const ScanCodec& scan_codec) {
@@ -127,6 +159,10 @@ void DeviceQueries::put_values(int64_t at, const ScanQuery& scan) {
   to.signs_margin = scan.signs.margin;
   to.first_slope = scan.first_stage.slope;
   to.first_margin = scan.first_stage.margin;
+  to.first_other_slope = scan.first_stage.other_slope;
+  to.first_squared_norm_slope = scan.first_stage.squared_norm_slope;
+  to.later_weight = scan.later_weight;
+  to.fours_word = scan.fours_word;
   to.sketch_weight = scan.sketch_weight;
   to.offset = terms[query].offset;
   to.bias_weight = terms[query].bias_weight;

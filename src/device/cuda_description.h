@@ -11,8 +11,21 @@
 
 namespace polarquant::device {
 
-/// Throws unsupported for codes that are not searched on devices.
-cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec);
+/// A code as a device takes it, and what that points to.
+class DeviceCode {
+ public:
+  /// Throws unsupported for codes that are not searched on devices.
+  DeviceCode(const Codec& codec, const ScanCodec& scan_codec);
+  const cuda::CodeDescription& description() const { return code_; }
+
+ private:
+  void describe_stages(const CodeDescription& code, const ScanCodec& scan_codec);
+  void describe_plan(const CodeDescription& code, const ScanCodec& scan_codec);
+
+  cuda::CodeDescription code_ = {};
+  std::vector<cuda::PartDescription> parts_;
+  std::vector<float> scales_;  // of a trained code's segments
+};
 
 /// The numbers by which devices make values and bounds of queries themselves.
 cuda::Int8Description describe_values(const ScanCodec& scan_codec);

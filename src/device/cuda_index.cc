@@ -40,6 +40,10 @@ CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
 CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& list_offsets)
     : devices_(list_offsets.devices.size()) {
   require_cuda_devices(list_offsets);
+  require(source.file.codec.planned() == nullptr, StatusCode::unsupported,
+          "index: inverted files of {} are not searched on CUDA devices; those of codes that are "
+          "not trained are, and {} without lists",
+          print_spec(source.file.codec.spec()), print_spec(source.file.codec.spec()));
   codec_ = copy_of(source.file.codec);
   scan_codec_ = std::make_unique<ScanCodec>(*codec_);
   lists_ = std::make_unique<CudaLists>(source);
@@ -53,7 +57,7 @@ CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& list_offsets)
 
 void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                           const ListsForDevices* lists, const CudaPlaces& list_offsets) {
-  const cuda::CodeDescription description = describe_code(*codec_, *scan_codec_);
+  const DeviceCode code(*codec_, *scan_codec_);
   sharded_ = !list_offsets.replicated && ranges.size() > 1;
   parts_.resize(ranges.size());
   threads_.run_together(ranges.size(), [&](size_t i) {
@@ -63,9 +67,9 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
       list_rows = lists_->rows_in(ranges[i]);
       list_description = lists->with_rows(list_rows);
     }
-    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), description, spans, ranges[i],
-                                           lists != nullptr ? &list_description : nullptr,
-                                           list_offsets.devices[i]);
+    parts_[i] = std::make_unique<CudaRows>(
+        scan_codec_->layout(), code.description(), spans, ranges[i],
+        lists != nullptr ? &list_description : nullptr, list_offsets.devices[i]);
   });
 }
 
