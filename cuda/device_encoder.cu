@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <string>
 
+#include "cuda/basis_product.h"
 #include "cuda/cuda_check.h"
 #include "cuda/device_memory.h"
 #include "cuda/directions.h"
+#include "cuda/magnitude_encode.h"
 #include "cuda/trellis_encode.h"
 
 namespace polarquant::cuda {
@@ -24,14 +26,16 @@ DeviceEncoder::DeviceEncoder(int device, const EncoderDescription& given) : devi
   POLAR_CUDA_CHECK(
       cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   shared_bytes_ = static_cast<size_t>(shared);
+  describe(given);
+  describe_parts(given);
+  require_short_rows();
+  upload(given);
+}
+
+void DeviceEncoder::describe(const EncoderDescription& given) {
   view_.dim = given.dim;
-  view_.pairs = (given.dim + 1) / 2;
-  view_.step_bits = given.step_bits;
-  view_.has_signs = given.has_signs;
-  view_.sign_bytes = given.has_signs != 0 ? static_cast<uint32_t>(given.dim + 7) / 8 : 0;
-  view_.code_bytes =
-      view_.sign_bytes + static_cast<uint32_t>(view_.pairs * given.step_bits + 7) / 8;
-  view_.row_bytes = view_.code_bytes + (given.factor_form == FactorForm::float32 ? 8 : 4);
+  view_.code_bytes = given.code_bytes;
+  view_.row_bytes = given.code_bytes + (given.factor_form == FactorForm::float32 ? 8 : 4);
   view_.rotation = given.rotation;
   view_.transform_size = given.transform_size;
   view_.transform_scale = given.transform_scale;
@@ -40,28 +44,88 @@ DeviceEncoder::DeviceEncoder(int device, const EncoderDescription& given) : devi
   view_.factor_form = given.factor_form;
   view_.scale_unit = given.scale_unit;
   view_.bias_unit = given.bias_unit;
+  view_.min_scale = given.min_scale;
   view_.max_scale = given.max_scale;
   view_.root_dim = given.root_dim;
   view_.shortest = given.shortest;
   view_.longest = given.longest;
   view_.nearly_centre2 = given.nearly_centre2;
   view_.least_alignment = given.least_alignment;
-  if (trellis_shared_bytes(view_, shared_bytes_) == 0 ||
-      direction_shared_bytes(view_) > shared_bytes_)
-    throw DeviceError(StatusCode::unsupported, "rows of " + std::to_string(given.dim) +
-                                                   " dimensions are too long to be encoded there");
+  if (given.rotation != Rotation::basis) return;
+  view_.largest_value = static_cast<float>(given.most_basis_value);
+  view_.basis_one = static_cast<float>(given.basis_one);
+  view_.value_stride = basis_stride(given.dim);
+}
 
+void DeviceEncoder::describe_parts(const EncoderDescription& given) {
+  uint32_t bytes = 0;
+  for (int p = 0; p < given.parts; ++p) {
+    const EncoderPart& from = given.part[p];
+    PartView& part = parts_.emplace_back();
+    part.kind = from.kind;
+    part.step_bits = from.step_bits;
+    part.has_signs = from.has_signs;
+    part.first = from.first;
+    part.dim = from.dim;
+    part.pairs = (from.dim + 1) / 2;
+    part.sign_bytes = from.has_signs != 0 ? static_cast<uint32_t>(from.dim + 7) / 8 : 0;
+    part.signs_offset = from.signs_offset;
+    part.codes_offset = from.codes_offset;
+    part.is_first = p == 0 ? 1 : 0;
+    part.is_last = p + 1 == given.parts ? 1 : 0;
+    const int fields = from.kind == CodeKind::magnitudes ? part.dim : part.pairs;
+    bytes += part.sign_bytes + static_cast<uint32_t>(fields * from.step_bits + 7) / 8;
+    view_.coded_dims = from.first + from.dim;
+  }
+  writes_all_bytes_ = bytes == view_.code_bytes;
+}
+
+void DeviceEncoder::require_short_rows() const {
+  bool is_short = direction_shared_bytes(view_) <= shared_bytes_;
+  for (const PartView& part : parts_)
+    is_short = is_short &&
+               (part.kind == CodeKind::magnitudes || trellis_shared_bytes(part, shared_bytes_) > 0);
+  if (!is_short)
+    throw DeviceError(StatusCode::unsupported, "rows of " + std::to_string(view_.dim) +
+                                                   " dimensions are too long to be encoded there");
+}
+
+void DeviceEncoder::upload(const EncoderDescription& given) {
   const auto dim = static_cast<size_t>(given.dim);
   const size_t masks = given.rotation == Rotation::hadamard ? kSignLayers * dim : 0;
+  const size_t scales = given.scales != nullptr ? (dim + kSegmentDims - 1) / kSegmentDims : 0;
+  std::vector<int8_t> basis;
+  if (given.rotation == Rotation::basis)
+    basis = basis_planes(given.basis, given.dim, view_.coded_dims);
   const auto carve = [&](Carver carver) {
     view_.sign_masks = upload_place<uint32_t>(&carver, masks, given.sign_masks);
     view_.centre = upload_place<float>(&carver, dim, given.centre);
-    view_.cell_x = upload_place<float>(&carver, kCells, given.cell_x);
-    view_.cell_y = upload_place<float>(&carver, kCells, given.cell_y);
+    view_.scales = upload_place<float>(&carver, scales, given.scales);
+    view_.basis = upload_place<int8_t>(&carver, basis.size(), basis.data());
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      parts_[p].cell_x = upload_place<float>(&carver, kCells, given.part[p].cell_x);
+      parts_[p].cell_y = upload_place<float>(&carver, kCells, given.part[p].cell_y);
+    }
     return carver.used();
   };
   tables_.need(carve(Carver(nullptr)));
   carve(Carver(tables_.as<void>()));
+  if (scales == 0) view_.scales = nullptr;
+}
+
+void DeviceEncoder::encode_rows(const EncodeRows& rows, cudaStream_t stream) const {
+  make_directions(view_, rows, stream);
+  if (view_.rotation == Rotation::basis) multiply_by_basis(view_, rows, stream);
+  if (!writes_all_bytes_)
+    POLAR_CUDA_CHECK(
+        cudaMemsetAsync(rows.codes, 0, static_cast<size_t>(rows.n) * view_.row_bytes, stream));
+  for (const PartView& part : parts_) {
+    if (part.kind == CodeKind::magnitudes) {
+      magnitude_encode(view_, part, rows, stream);
+    } else {
+      trellis_encode(view_, part, rows, shared_bytes_, stream);
+    }
+  }
 }
 
 void DeviceEncoder::encode(EncodeRequest* request) const {
@@ -74,46 +138,48 @@ void DeviceEncoder::encode(EncodeRequest* request) const {
   const bool x_is_there = is_on_device(request->x);
   const bool codes_are_there = is_on_device(request->codes);
   const int64_t most = std::min(request->n, kRowsAtOnce);
-  const auto rows = static_cast<size_t>(most);
+  const auto count_of = static_cast<size_t>(most);
   const auto dim = static_cast<size_t>(view_.dim);
+  const bool has_basis = view_.rotation == Rotation::basis;
 
-  Refused* refused = nullptr;
-  float* u = nullptr;
-  RowLength* lengths = nullptr;
+  EncodeRows rows = {};
   float* staged_x = nullptr;
   uint8_t* staged_codes = nullptr;
   const auto carve = [&](Carver carver) {
-    refused = carver.take<Refused>(1);
-    u = carver.take<float>(rows * dim);
-    lengths = carver.take<RowLength>(rows);
-    staged_x = carver.take<float>(x_is_there ? 0 : rows * dim);
-    staged_codes = carver.take<uint8_t>(codes_are_there ? 0 : rows * view_.row_bytes);
+    rows.refused = carver.take<Refused>(1);
+    rows.u = carver.take<float>(count_of * dim);
+    rows.lengths = carver.take<RowLength>(count_of);
+    rows.values = carver.take<int8_t>(count_of * 2 * view_.value_stride);
+    rows.units = carver.take<float>(has_basis ? count_of : 0);
+    rows.sums = carver.take<double>(parts_.size() > 1 ? count_of * kDotSums : 0);
+    staged_x = carver.take<float>(x_is_there ? 0 : count_of * dim);
+    staged_codes = carver.take<uint8_t>(codes_are_there ? 0 : count_of * view_.row_bytes);
     return carver.used();
   };
   workspace.device.need(carve(Carver(nullptr)));
   workspace.pinned.need(sizeof(Refused));
   carve(Carver(workspace.device.as<void>()));
-  POLAR_CUDA_CHECK(cudaMemsetAsync(refused, 0xff, sizeof *refused, stream));
+  POLAR_CUDA_CHECK(cudaMemsetAsync(rows.refused, 0xff, sizeof(Refused), stream));
   for (int64_t first = 0; first < request->n; first += most) {
-    const int64_t count = std::min(most, request->n - first);
-    const float* x = request->x + static_cast<size_t>(first) * dim;
+    rows.n = std::min(most, request->n - first);
+    rows.first_row = first;
+    rows.x = request->x + static_cast<size_t>(first) * dim;
     uint8_t* codes = request->codes + static_cast<size_t>(first) * view_.row_bytes;
+    rows.codes = codes_are_there ? codes : staged_codes;
+    const auto count = static_cast<size_t>(rows.n);
     if (!x_is_there) {
-      POLAR_CUDA_CHECK(cudaMemcpyAsync(staged_x, x,
-                                       static_cast<size_t>(count) * dim * sizeof(float),
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(staged_x, rows.x, count * dim * sizeof(float),
                                        cudaMemcpyHostToDevice, stream));
-      x = staged_x;
+      rows.x = staged_x;
     }
-    make_directions(view_, count, x, first, u, lengths, refused, stream);
-    trellis_encode(view_, count, u, lengths, first, codes_are_there ? codes : staged_codes, refused,
-                   shared_bytes_, stream);
+    encode_rows(rows, stream);
     if (!codes_are_there)
-      POLAR_CUDA_CHECK(cudaMemcpyAsync(codes, staged_codes,
-                                       static_cast<size_t>(count) * view_.row_bytes,
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(codes, staged_codes, count * view_.row_bytes,
                                        cudaMemcpyDeviceToHost, stream));
   }
   auto* found = workspace.pinned.as<Refused>();
-  POLAR_CUDA_CHECK(cudaMemcpyAsync(found, refused, sizeof *found, cudaMemcpyDeviceToHost, stream));
+  POLAR_CUDA_CHECK(
+      cudaMemcpyAsync(found, rows.refused, sizeof *found, cudaMemcpyDeviceToHost, stream));
   POLAR_CUDA_CHECK(cudaStreamSynchronize(stream));
   if (*found == kNoneRefused) return;
   request->refused_row = static_cast<int64_t>(*found >> kRefusalBits);

@@ -2,6 +2,8 @@
 // A codec on one device, to encode there.
 #pragma once
 
+#include <vector>
+
 #include "cuda/device_buffer.h"
 #include "cuda/encode_view.h"
 #include "cuda/workspace.h"
@@ -16,9 +18,17 @@ class DeviceEncoder {
   void encode(EncodeRequest* request) const;
 
  private:
+  void describe(const EncoderDescription& given);
+  void describe_parts(const EncoderDescription& given);
+  void require_short_rows() const;
+  void upload(const EncoderDescription& given);
+  void encode_rows(const EncodeRows& rows, cudaStream_t stream) const;
+
   int device_;
   size_t shared_bytes_ = 0;  // of a thread block, at most
   EncodeView view_ = {};
+  std::vector<PartView> parts_;
+  bool writes_all_bytes_ = false;  // of codes
   DeviceBuffer tables_;
   mutable WorkspacePool workspaces_;
 };

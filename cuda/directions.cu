@@ -47,6 +47,21 @@ struct RowThreads {
       return __syncthreads_and(value ? 1 : 0) != 0;
     }
   }
+  /// The largest of values that are not negative, for all.
+  __device__ static float largest(float value) {
+    // Such floats sort like their bits.
+    const unsigned most = __reduce_max_sync(~0U, __float_as_uint(value));
+    if constexpr (kWarp) {
+      return __uint_as_float(most);
+    } else {
+      __shared__ unsigned shared_most;
+      if (threadIdx.x == 0) shared_most = 0;
+      __syncthreads();
+      if (threadIdx.x % 32 == 0) atomicMax(&shared_most, most);
+      __syncthreads();
+      return __uint_as_float(shared_most);
+    }
+  }
   /// The first thread's value, for all.
   __device__ static double first(double value) {
     if constexpr (kWarp) {
@@ -189,19 +204,37 @@ __device__ inline void rotate(const EncodeView& view, float* row) {
   }
 }
 
+/// round_for_basis of the row, into planes of low and high bytes; returns to all what 1 means.
+template <typename Threads>
+__device__ inline float round_for_basis(const EncodeView& view, const float* row, int8_t* values) {
+  float most = 0;
+  for (int j = Threads::index(); j < view.dim; j += Threads::count())
+    most = fmaxf(most, fabsf(row[place(j)]));
+  most = Threads::largest(most);
+  const float to_values = view.largest_value / most;
+  const bool is_finite = isfinite(to_values);
+  const auto stride = static_cast<int>(view.value_stride);
+  for (int j = Threads::index(); j < stride; j += Threads::count()) {
+    const int value = is_finite && j < view.dim ? __float2int_rn(row[place(j)] * to_values) : 0;
+    const auto low = static_cast<int8_t>(value);
+    values[j] = low;
+    values[stride + j] = static_cast<int8_t>((value - low) >> 8);
+  }
+  return is_finite ? most / view.largest_value : 0.0F;
+}
+
 /// Makes the row's u, in shared memory, and its length; no u where the length is 0.
 template <bool kWarp>
 __global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp ? 12 : 1)
-    make_directions_kernel(EncodeView view, int64_t n, const float* x, int64_t first_row, float* u,
-                           RowLength* lengths, Refused* refused) {
+    make_directions_kernel(EncodeView view, EncodeRows given) {
   using Threads = RowThreads<kWarp>;
   extern __shared__ float rows[];
   const int dim = view.dim;
   const int in_block = kWarp ? static_cast<int>(threadIdx.x) / 32 : 0;
   const int64_t number = kWarp ? int64_t{kBlockWarps} * blockIdx.x + in_block : blockIdx.x;
-  if (number >= n) return;
+  if (number >= given.n) return;
   float* row = rows + in_block * row_floats(dim);
-  const float* input = x + number * dim;
+  const float* input = given.x + number * dim;
   bool finite = true;
   for (int j = Threads::index(); j < dim; j += Threads::count()) {
     const float value = input[j];
@@ -241,24 +274,26 @@ __global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp
       const bool allowed = finite && norm <= view.longest;
       if (!allowed) {
         const Refusal why = finite ? Refusal::length : Refusal::not_finite;
-        atomicMin(refused, static_cast<Refused>(first_row + number) << kRefusalBits |
-                               static_cast<Refused>(why));
+        atomicMin(given.refused, static_cast<Refused>(given.first_row + number) << kRefusalBits |
+                                     static_cast<Refused>(why));
         norm = 0;
       }
-      lengths[number] = {norm, view.is_l2 != 0 ? norm : along};
+      given.lengths[number] = {norm, view.is_l2 != 0 ? norm : along};
     }
   }
   norm = Threads::first(norm);
-  float* to = u + number * dim;
-  if (norm == 0) {
-    for (int j = Threads::index(); j < dim; j += Threads::count()) to[j] = 0;
+  const double to_direction = norm == 0 ? 0 : view.root_dim / norm;
+  for (int j = Threads::index(); j < dim; j += Threads::count())
+    row[place(j)] = norm == 0 ? 0.0F : static_cast<float>(row[place(j)] * to_direction);
+  Threads::wait();
+  if (view.rotation == Rotation::basis) {
+    const float unit = round_for_basis<Threads>(
+        view, row, given.values + number * 2 * static_cast<int64_t>(view.value_stride));
+    if (Threads::index() == 0) given.units[number] = unit / view.basis_one;
     return;
   }
-  const double to_direction = view.root_dim / norm;
-  for (int j = Threads::index(); j < dim; j += Threads::count())
-    row[place(j)] = static_cast<float>(row[place(j)] * to_direction);
-  Threads::wait();
-  rotate<Threads>(view, row);
+  if (norm != 0) rotate<Threads>(view, row);
+  float* to = given.u + number * dim;
   for (int j = Threads::index(); j < dim; j += Threads::count()) to[j] = row[place(j)];
 }
 
@@ -269,20 +304,19 @@ size_t direction_shared_bytes(const EncodeView& view) {
   return static_cast<size_t>(rows) * row_floats(view.dim) * sizeof(float) + kStaticBytes;
 }
 
-void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t first_row, float* u,
-                     RowLength* lengths, Refused* refused, cudaStream_t stream) {
+void make_directions(const EncodeView& view, const EncodeRows& rows, cudaStream_t stream) {
   const size_t shared_bytes = direction_shared_bytes(view) - kStaticBytes;
   if (view.dim <= kMostWarpDim) {
     allow_shared_memory<make_directions_kernel<true>>(kStaticBytes);
-    const auto blocks = static_cast<unsigned>((n + kBlockWarps - 1) / kBlockWarps);
-    make_directions_kernel<true><<<blocks, kBlockWarps * 32, shared_bytes, stream>>>(
-        view, n, x, first_row, u, lengths, refused);
+    const auto blocks = static_cast<unsigned>((rows.n + kBlockWarps - 1) / kBlockWarps);
+    make_directions_kernel<true><<<blocks, kBlockWarps * 32, shared_bytes, stream>>>(view, rows);
   } else {
     allow_shared_memory<make_directions_kernel<false>>(kStaticBytes);
     // Each thread has a butterfly of eight values.
-    const int threads = std::clamp(view.transform_size / 8, 32, kMostThreads);
-    make_directions_kernel<false><<<static_cast<unsigned>(n), threads, shared_bytes, stream>>>(
-        view, n, x, first_row, u, lengths, refused);
+    const int values = view.rotation == Rotation::hadamard ? view.transform_size : view.dim;
+    const int threads = std::clamp(values / 8 / 32 * 32, 32, kMostThreads);
+    make_directions_kernel<false>
+        <<<static_cast<unsigned>(rows.n), threads, shared_bytes, stream>>>(view, rows);
   }
   POLAR_CUDA_CHECK_LAUNCH(make_directions_kernel);
 }

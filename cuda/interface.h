@@ -179,14 +179,30 @@ struct Failure {
   char text[508];
 };
 
-enum class Rotation : int32_t { none, hadamard };
+enum class Rotation : int32_t { none, hadamard, basis };
+
+/// Coordinates first … first+dim−1, coded at one rate: all of a row, or a run of a plan's segments.
+struct EncoderPart {
+  CodeKind kind;      // magnitudes: of whole segments
+  int32_t step_bits;  // windows: bits a pair; magnitudes: bits a coordinate, beside its sign
+  int32_t has_signs;  // in a plane of their own
+  int32_t first;      // begins a segment
+  int32_t dim;
+  uint32_t signs_offset;  // in a code
+  uint32_t codes_offset;
+  float cell_x[256];  // windows; magnitudes: levels
+  float cell_y[256];  // windows; magnitudes: the boundaries above them
+};
 
 /// The numbers of a codec that encoding needs; names as in Codec::encode_direction. For codes of
-/// one trellis.
+/// one stage, of which each part is one trellis, or magnitudes.
 struct EncoderDescription {
   int32_t dim;
-  int32_t step_bits;
-  int32_t has_signs;  // a plane of signs comes before the ring
+  uint32_t code_bytes;  // without factors; bytes that no part writes are 0
+  int32_t parts;
+  int32_t reserved;
+  const EncoderPart* part;  // (parts), in order
+  const float* scales;      // (segments), by which coordinates are divided; null: 1
   Rotation rotation;
   int32_t transform_size;
   int32_t is_l2;
@@ -194,6 +210,7 @@ struct EncoderDescription {
   FactorForm factor_form;
   float scale_unit;
   float bias_unit;
+  float min_scale;
   float max_scale;
   float transform_scale;  // 1/√transform_size
   double root_dim;
@@ -202,9 +219,10 @@ struct EncoderDescription {
   double nearly_centre2;  // ‖x−c‖² up to this is 0
   double least_alignment;
   const uint32_t* sign_masks;  // (9, dim), of a hadamard rotation
-  const float* centre;         // (dim)
-  const float* cell_x;         // (256)
-  const float* cell_y;
+  const int16_t* basis;        // (dim, dim), of Rotation::basis, in units of 1/basis_one
+  int32_t basis_one;
+  int32_t most_basis_value;  // to which the largest coordinate is rounded before (rotation.h)
+  const float* centre;       // (dim)
 };
 
 /// Why a row cannot be coded.

@@ -8,12 +8,11 @@
 namespace polarquant::cuda {
 
 /// Shared memory of a block, or 0 where rows are too long for one.
-size_t trellis_shared_bytes(const EncodeView& view, size_t most_shared_bytes);
+size_t trellis_shared_bytes(const PartView& part, size_t most_shared_bytes);
 
-/// Rows' codes, (n, row_bytes), of directions u, (n, dim), and their lengths: the second half of
-/// Codec::encode_direction. Rows as make_directions.
-void trellis_encode(const EncodeView& view, int64_t n, const float* u, const RowLength* lengths,
-                    int64_t first_row, uint8_t* codes, Refused* refused, size_t most_shared_bytes,
-                    cudaStream_t stream);
+/// Codes a part of rows' directions u that is windows of a trellis, and after the last part their
+/// factors: the second half of Codec::encode_direction.
+void trellis_encode(const EncodeView& view, const PartView& part, const EncodeRows& rows,
+                    size_t most_shared_bytes, cudaStream_t stream);
 
 }  // namespace polarquant::cuda

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "cuda/encode_view.h"
+#include "cuda/half_warp.cuh"
 
 namespace polarquant::cuda {
 
-inline constexpr int kHalfWarp = 16;
 inline constexpr int kLaneWindows = kCells / kHalfWarp;
 
 __host__ __device__ constexpr int trellis_states(int step) { return 1 << (kWindowBits - step); }

@@ -221,7 +221,7 @@ int run(int argc, char** argv) {
       arguments.dim, 1);
   if (arguments.encode_only) {
     const int64_t rows = std::min(arguments.rows, kEncodedRows);
-    std::printf("\n%lld rows of %d encoded: millions a second\n%-10s %8s %8s %8s\n",
+    std::printf("\n%lld rows of %d encoded: millions a second\n%-12s %8s %8s %8s\n",
                 static_cast<long long>(rows), arguments.dim, "", "device", "by host", "CPU");
     for (const std::string& spec : arguments.specs)
       print_encoding(spec, rows, arguments.dim, synthetic);

@@ -122,8 +122,9 @@ typedef struct polar_cuda_encoder polar_cuda_encoder;
 /*
  * Copies what encoding needs of a trained codec to a device; the codec may change, or go,
  * afterwards. For "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default
- * or with "-norot"; POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device
- * (some 13,000 dimensions). options: NULL for the defaults.
+ * or with "-norot", and for trained codes ("Polar4-pca", "Polar4+2-pca") of as many;
+ * POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device (some 13,000
+ * dimensions); POLAR_ERROR_NOT_TRAINED. options: NULL for the defaults.
  */
 POLAR_API polar_status polar_cuda_encoder_create(const polar_codec* codec,
                                                  const polar_cuda_options* options,

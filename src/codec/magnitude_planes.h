@@ -34,6 +34,8 @@ class MagnitudePlanes {
   void decode(const uint8_t* signs, const uint8_t* cells, float* u) const;
   /// Ascending, 2^(bits−1).
   std::span<const float> levels() const { return levels_; }
+  /// Between them, one fewer: a magnitude has the level above the boundaries that are below it.
+  std::span<const float> boundaries() const { return boundaries_; }
 
  private:
   int dim_;

@@ -197,7 +197,7 @@ class CudaEncoder(Handle):
     """What encoding needs of a trained codec, in a device's memory. Immutable.
 
     codec: "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default or with
-    "-norot". It may change, or go, afterwards.
+    "-norot", or a trained code of as many ("Polar4-pca"). It may change, or go, afterwards.
     device: its number, a place in `devices`.
 
     Raises UnsupportedError for other codecs and for rows too long for the device (some 13,000
