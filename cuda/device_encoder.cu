@@ -61,7 +61,7 @@ void DeviceEncoder::describe_parts(const EncoderDescription& given) {
   uint32_t bytes = 0;
   for (int p = 0; p < given.parts; ++p) {
     const EncoderPart& from = given.part[p];
-    PartView& part = parts_.emplace_back();
+    EncodePart& part = parts_.emplace_back();
     part.kind = from.kind;
     part.step_bits = from.step_bits;
     part.has_signs = from.has_signs;
@@ -82,7 +82,7 @@ void DeviceEncoder::describe_parts(const EncoderDescription& given) {
 
 void DeviceEncoder::require_short_rows() const {
   bool is_short = direction_shared_bytes(view_) <= shared_bytes_;
-  for (const PartView& part : parts_)
+  for (const EncodePart& part : parts_)
     is_short = is_short &&
                (part.kind == CodeKind::magnitudes || trellis_shared_bytes(part, shared_bytes_) > 0);
   if (!is_short)
@@ -119,7 +119,7 @@ void DeviceEncoder::encode_rows(const EncodeRows& rows, cudaStream_t stream) con
   if (!writes_all_bytes_)
     POLAR_CUDA_CHECK(
         cudaMemsetAsync(rows.codes, 0, static_cast<size_t>(rows.n) * view_.row_bytes, stream));
-  for (const PartView& part : parts_) {
+  for (const EncodePart& part : parts_) {
     if (part.kind == CodeKind::magnitudes) {
       magnitude_encode(view_, part, rows, stream);
     } else {

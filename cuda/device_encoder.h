@@ -27,7 +27,7 @@ class DeviceEncoder {
   int device_;
   size_t shared_bytes_ = 0;  // of a thread block, at most
   EncodeView view_ = {};
-  std::vector<PartView> parts_;
+  std::vector<EncodePart> parts_;
   bool writes_all_bytes_ = false;  // of codes
   DeviceBuffer tables_;
   mutable WorkspacePool workspaces_;

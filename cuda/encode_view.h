@@ -48,7 +48,7 @@ struct EncodeView {
 };
 
 /// Coordinates of one rate; see EncoderPart.
-struct PartView {
+struct EncodePart {
   CodeKind kind;
   int32_t step_bits;
   int32_t has_signs;

@@ -23,7 +23,7 @@ __device__ int level_of(const float* boundaries, int bits, float magnitude) {
 
 __global__ void __launch_bounds__(kThreads)
     magnitude_encode_kernel(const __grid_constant__ EncodeView view,
-                            const __grid_constant__ PartView part,
+                            const __grid_constant__ EncodePart part,
                             const __grid_constant__ EncodeRows rows) {
   __shared__ float levels[kMostLevels];
   __shared__ float boundaries[kMostLevels];
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void magnitude_encode(const EncodeView& view, const PartView& part, const EncodeRows& rows,
+void magnitude_encode(const EncodeView& view, const EncodePart& part, const EncodeRows& rows,
                       cudaStream_t stream) {
   const auto grid = static_cast<unsigned>((rows.n + kRowsOfBlock - 1) / kRowsOfBlock);
   magnitude_encode_kernel<<<grid, kThreads, 0, stream>>>(view, part, rows);

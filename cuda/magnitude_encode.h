@@ -8,7 +8,7 @@
 namespace polarquant::cuda {
 
 /// trellis_encode for a part that is magnitudes (MagnitudePlanes).
-void magnitude_encode(const EncodeView& view, const PartView& part, const EncodeRows& rows,
+void magnitude_encode(const EncodeView& view, const EncodePart& part, const EncodeRows& rows,
                       cudaStream_t stream);
 
 }  // namespace polarquant::cuda

@@ -41,14 +41,14 @@ __device__ inline bool store_factors(const EncodeView& view, double scale, doubl
 
 /// A row's ⟨u, û⟩ (dot_exact) from part to part: coordinate j goes into sum j mod 16, one for each
 /// lane.
-__device__ inline double sum_so_far(const PartView& part, const EncodeRows& rows, int64_t row) {
+__device__ inline double sum_so_far(const EncodePart& part, const EncodeRows& rows, int64_t row) {
   return part.is_first != 0 ? 0 : rows.sums[row * kDotSums + threadIdx.x % kHalfWarp];
 }
 
 /// After the last part writes the factors, or all of the row's code where it is the centre; after
 /// others keeps the sum. All lanes of a warp take part, those of a row that is not there with
 /// is_there false.
-__device__ inline void end_part(const EncodeView& view, const PartView& part,
+__device__ inline void end_part(const EncodeView& view, const EncodePart& part,
                                 const EncodeRows& rows, int64_t row, bool is_there, double sum) {
   const int lane = threadIdx.x % kHalfWarp;
   if (part.is_last == 0) {

@@ -35,7 +35,7 @@ __device__ void write_ring(int pairs, const uint8_t* windows, uint8_t* ring) {
 template <int kStep, bool kExact>
 __global__ void __launch_bounds__(kMostWarps * 32)
     trellis_encode_kernel(const __grid_constant__ EncodeView view,
-                          const __grid_constant__ PartView part,
+                          const __grid_constant__ EncodePart part,
                           const __grid_constant__ EncodeRows rows) {
   extern __shared__ __align__(16) uint8_t shared[];
   auto* cells = reinterpret_cast<float2*>(shared);
@@ -62,14 +62,14 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   end_part(view, part, rows, row, is_there, sum);
 }
 
-int warps_of(const PartView& part, size_t most_shared_bytes) {
+int warps_of(const EncodePart& part, size_t most_shared_bytes) {
   const RowScratch sizes(cost_stride_of(part.step_bits), part.pairs);
   const size_t left = most_shared_bytes - kCells * sizeof(float2);
   return static_cast<int>(std::min<size_t>(kMostWarps, left / (2 * size_t{sizes.bytes()})));
 }
 
 template <int kStep, bool kExact>
-void launch(const EncodeView& view, const PartView& part, const EncodeRows& rows,
+void launch(const EncodeView& view, const EncodePart& part, const EncodeRows& rows,
             size_t most_shared_bytes, cudaStream_t stream) {
   constexpr auto kKernel = trellis_encode_kernel<kStep, kExact>;
   allow_shared_memory<kKernel>();
@@ -82,16 +82,16 @@ void launch(const EncodeView& view, const PartView& part, const EncodeRows& rows
 
 }  // namespace
 
-size_t trellis_shared_bytes(const PartView& part, size_t most_shared_bytes) {
+size_t trellis_shared_bytes(const EncodePart& part, size_t most_shared_bytes) {
   const int warps = warps_of(part, most_shared_bytes);
   const RowScratch sizes(cost_stride_of(part.step_bits), part.pairs);
   return warps == 0 ? 0 : kCells * sizeof(float2) + static_cast<size_t>(2 * warps) * sizes.bytes();
 }
 
-void trellis_encode(const EncodeView& view, const PartView& part, const EncodeRows& rows,
+void trellis_encode(const EncodeView& view, const EncodePart& part, const EncodeRows& rows,
                     size_t most_shared_bytes, cudaStream_t stream) {
   using Launch =
-      void (*)(const EncodeView&, const PartView&, const EncodeRows&, size_t, cudaStream_t);
+      void (*)(const EncodeView&, const EncodePart&, const EncodeRows&, size_t, cudaStream_t);
   // By bits a pair.
   static constexpr Launch kLaunches[] = {launch<1, false>, launch<2, false>, launch<3, false>,
                                          launch<4, false>, launch<5, false>, launch<6, false>,

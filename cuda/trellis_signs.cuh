@@ -76,7 +76,7 @@ __device__ inline double add_last_segment(const SignedRow& row, int segment, int
 }
 
 /// Writes a part's plane of signs, and continues the sums of ⟨u, û⟩.
-__device__ inline double write_signs(const PartView& part, const SignedRow& row, double sum,
+__device__ inline double write_signs(const EncodePart& part, const SignedRow& row, double sum,
                                      bool write, uint8_t* plane) {
   const int lane = threadIdx.x % kHalfWarp;
 #pragma unroll 1

@@ -83,10 +83,15 @@ RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
   const std::vector<int64_t>& ids = lists_ != nullptr ? lists_->ids() : ids_;
   if (ids.empty()) return kept_rows(filter, row_numbers_);
   std::vector<uint64_t> allowed(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
-  filter.member_masks(ids.data(), row_numbers_, allowed.data());
-  // No filter keeps the spare rows after a list, of id −1.
-  for (size_t row = 0; row < ids.size(); ++row)
-    allowed[row / kBlockRows] &= ~(static_cast<uint64_t>(ids[row] < 0 ? 1 : 0) << row % kBlockRows);
+  // The spare rows after a list, of id −1, end a block. No filter keeps them, or is asked.
+  const auto is_row = [](int64_t id) { return id != -1; };
+  for (int64_t first = 0; first < row_numbers_; first += kBlockRows) {
+    const int64_t* begin = ids.data() + first;
+    const int64_t* end = begin + std::min<int64_t>(kBlockRows, row_numbers_ - first);
+    const int64_t rows = std::partition_point(begin, end, is_row) - begin;
+    if (rows > 0)
+      filter.member_masks(begin, rows, &allowed[static_cast<size_t>(first / kBlockRows)]);
+  }
   return RowFilter(std::make_shared<KeptRows>(std::move(allowed), row_numbers_));
 }
 
