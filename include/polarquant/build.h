@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Index files of more rows than memory holds: built in parts, and merged. polarquant.h has the
- * rules for every function. */
+/* Index files of more rows than memory holds: built in parts, merged, and searched in shards.
+ * polarquant.h has the rules for every function. */
 #ifndef POLARQUANT_BUILD_H
 #define POLARQUANT_BUILD_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- Index files in parts ------------------------------------------------------------------- */
+/* ---- Index files in shards ------------------------------------------------------------------ */
 /* For indexes of our specs, alone ("Polar4") and in inverted files ("IVF1024,Polar4"), also after
  * vector transforms, in id maps and in refinements by our specs ("Polar2,Refine(Polar8)").
  * POLAR_ERROR_UNSUPPORTED for others: graphs need all rows at once, and so do FAISS's kinds. */
@@ -47,6 +47,39 @@ POLAR_API polar_status polar_index_open_shards(int64_t n, const char* const* pat
  * shards whose rows mix with the file's. Of the kinds above. The file's rows are not read. */
 POLAR_API polar_status polar_index_load_empty(const char* path, polar_index** out);
 
+/* ---- Shards in several processes ------------------------------------------------------------ */
+/* Where all shards are too large for one machine, each process opens some of them
+ * (polar_index_open_shards), searches these, and sends what it found, as bytes, to one that makes
+ * the answer of all: to the bit that of one index with all rows. For indexes of our specs, alone
+ * and in inverted files, also after vector transforms and in id maps; not for refinements. */
+
+/* *bytes: the most that the partial result of nq queries and the k best has. */
+POLAR_API polar_status polar_index_partial_bytes(const polar_index* index, int64_t nq, int64_t k,
+                                                 size_t* bytes);
+/*
+ * Searches a part of an index for what polar_index_search finds in all of it, and writes the
+ * partial result to `partial`, of `capacity` bytes, and its size to *bytes. first_row: how many
+ * rows the parts before have; ids that are positions, and a filter over them, are the whole's.
+ * Arguments, errors and threads as of polar_index_search; besides, POLAR_ERROR_UNSUPPORTED for a
+ * filter over an inverted file, whose lists are chosen by what the filter keeps of all parts:
+ * search these by polar_index_search, and take the best of all.
+ */
+POLAR_API polar_status polar_index_search_partial(const polar_index* index, int64_t first_row,
+                                                  int64_t nq, const float* queries, int64_t k,
+                                                  const polar_search_options* options,
+                                                  size_t capacity, uint8_t* partial, size_t* bytes);
+/*
+ * The answer of the whole from the partial results of its parts, (n), n ≥ 1, in the order of their
+ * rows, to the same queries: scores and ids, (nq, k), as polar_index_search writes them. bytes:
+ * (n), the sizes. POLAR_ERROR_BAD_ARGUMENT for partial results of another nq or k,
+ * POLAR_ERROR_STATE_MISMATCH for those of different kinds of indexes, POLAR_ERROR_CORRUPT_DATA for
+ * other bytes.
+ */
+POLAR_API polar_status polar_merge_partials(int64_t n, const uint8_t* const* partials,
+                                            const size_t* bytes, int64_t nq, int64_t k,
+                                            float* scores, int64_t* ids);
+
+/* ---- Builds in parts ------------------------------------------------------------------------ */
 /*
  * Builds an index file from rows that come in any number of calls. Rows are coded in an index in
  * memory; when it has taken memory_bytes, it is written as a part, a whole index file with

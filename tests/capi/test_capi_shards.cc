@@ -1,68 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Several files opened as one index answer, to the bit, as the file that they are merged into.
-#include <functional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/capi/built_files.h"
+#include "tests/capi/shard_files.h"
 
 using namespace polarquant::test;
 
 namespace {
-
-constexpr int64_t kQueries = 70;
-
-const BuiltRows& rows() {
-  static const BuiltRows made(6000, 72);
-  return made;
-}
-
-/// A merged file, mapped, and the files that it was merged from.
-struct Both {
-  Both(const BuiltKind& kind, polar_metric metric, bool with_ids,
-       const std::vector<int64_t>& ends) {
-    const IndexHandle trained = rows().trained(kind.description, metric);
-    int64_t first = 0;
-    for (const int64_t end : ends) {
-      const IndexHandle piece = clone(trained);
-      rows().add(piece, with_ids, first, end);
-      paths.push_back(folder.file("piece" + std::to_string(paths.size())));
-      save(piece, paths.back());
-      first = end;
-    }
-    require_ok(merge(paths, folder.file("merged")));
-    merged = load(folder.file("merged"), 1);
-    shards = open();
-  }
-  IndexHandle open() const {
-    std::vector<const char*> names;
-    for (const std::string& path : paths) names.push_back(path.c_str());
-    polar_index* opened = nullptr;
-    require_ok(polar_index_open_shards(static_cast<int64_t>(names.size()), names.data(), &opened));
-    return IndexHandle(opened);
-  }
-
-  TemporaryFolder folder;
-  std::vector<std::string> paths;
-  IndexHandle merged;
-  IndexHandle shards;
-};
-
-struct Found {
-  std::vector<float> scores;
-  std::vector<int64_t> ids;
-  bool operator==(const Found&) const = default;
-};
-
-Found search(const IndexHandle& index, int64_t nq, int64_t k, const polar_search_options& options) {
-  Found found{std::vector<float>(static_cast<size_t>(nq * k)),
-              std::vector<int64_t>(static_cast<size_t>(nq * k))};
-  require_ok(polar_index_search(index.get(), nq, rows().row(500), k, &options, found.scores.data(),
-                                found.ids.data()));
-  return found;
-}
 
 Found range_search(const IndexHandle& index, int64_t nq, float radius,
                    const polar_search_options& options) {
@@ -75,36 +21,6 @@ Found range_search(const IndexHandle& index, int64_t nq, float radius,
   found.ids.resize(static_cast<size_t>(lims.back()));
   found.ids.insert(found.ids.end(), lims.begin(), lims.end());
   return found;
-}
-
-/// Filters of every kind that keep some ids of `with_ids`.
-std::vector<std::pair<polar_filter, PreparedFilterHandle>> filters(std::vector<uint64_t>& words,
-                                                                   std::vector<int64_t>& ids) {
-  words.assign(1'000'100 / 64, 0x8421'0842'1084'2108);
-  ids.clear();
-  for (int64_t i = 7; i < 1'000'008; i += 97) ids.push_back(i);
-  std::vector<std::pair<polar_filter, PreparedFilterHandle>> made;
-  polar_filter filter = filter_of(POLAR_FILTER_NONE);
-  made.emplace_back(filter, nullptr);
-  filter = filter_of(POLAR_FILTER_BITSET);
-  filter.bitset = {words.data(), std::ssize(words) * 64};
-  made.emplace_back(filter, nullptr);
-  made.emplace_back(filter, prepared_filter(filter));
-  made.back().first = filter_of(made.back().second);
-  filter = filter_of(POLAR_FILTER_IDS);
-  filter.ids = {ids.data(), std::ssize(ids)};
-  made.emplace_back(filter, nullptr);
-  made.emplace_back(filter, prepared_filter(filter));
-  made.back().first = filter_of(made.back().second);
-  filter.ids = {ids.data(), 30};
-  made.emplace_back(filter, nullptr);
-  filter = filter_of(POLAR_FILTER_RANGE);
-  filter.range = {1000, 90'000};
-  made.emplace_back(filter, nullptr);
-  filter = filter_of(POLAR_FILTER_CALLBACK);
-  filter.callback = {[](void*, int64_t id) -> int32_t { return id % 3 == 0; }, nullptr};
-  made.emplace_back(filter, nullptr);
-  return made;
 }
 
 void check_same_answers(const Both& both) {

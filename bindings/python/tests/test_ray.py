@@ -176,6 +176,52 @@ class RayTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "1.polar"):
             ray_shards.RayIndex(manifest, replicas=1)
 
+    def test_groups_of_actors_answer_as_one_index(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        with ray_shards.RayIndex(manifest, groups=2, replicas=1) as sharded:
+            self.assertEqual(sharded.ntotal, N)
+            for rows, k in ((self.x[:30], 7), (self.x[3], 5), (self.x[:2], 2 * N)):
+                found, expected = sharded.search(rows, k, nprobe=5), index.search(rows, k, nprobe=5)
+                np.testing.assert_array_equal(found[1], expected[1])
+                np.testing.assert_array_equal(found[0], expected[0])
+            keep = np.arange(100, 9000, 3)
+            radius = float(index.search(self.x[3:4], 20)[0][0, -1])
+            for options in ({}, {"filter": keep}):
+                for found, expected in zip(
+                    sharded.range_search(self.x[:9], radius, **options),
+                    index.range_search(self.x[:9], radius, **options),
+                ):
+                    np.testing.assert_array_equal(found, expected)
+            scores, ids = sharded.search(self.x[:9], 6, filter=keep)
+            self.assertTrue(np.isin(ids, keep).all())
+            self.assertTrue(np.all(np.diff(scores, axis=1) >= 0))
+            expected = index.search(self.x[:9], 6, filter=keep)[1]
+            self.assertGreater(np.mean([np.isin(a, b).mean() for a, b in zip(ids, expected)]), 0.8)
+            one = sharded.search(self.x[0], 6, filter=keep)
+            np.testing.assert_array_equal(one[1], ids[0])
+            with self.assertRaisesRegex(polarquant.BadArgumentError, "k"):
+                sharded.search(self.x[:1], 0)
+        with ray_shards.RayIndex(manifest, groups=5, replicas=1, num_cpus=1) as sharded:
+            np.testing.assert_array_equal(sharded.search(self.x[:9], 6)[1], index.search(self.x[:9], 6)[1])
+
+    def test_a_group_goes_on_when_an_actor_dies(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        expected = index.search(self.x[:5], 3, nprobe=4)[1]
+        with ray_shards.RayIndex(manifest, groups=1, replicas=2) as whole:
+            self.assertEqual(len(whole._pool.groups[0].actors), 2)
+        with ray_shards.RayIndex(manifest, groups=2, replicas=1) as sharded:
+            end = self.searching(sharded, [expected])
+            for number in (0, 1):
+                self.ray.kill(sharded._pool.groups[number].actors[0], no_restart=False)
+                time.sleep(1.5)
+            wrong, count = end()
+            self.assertEqual(wrong, [])
+            self.assertGreater(count, 1)
+
     def searching(self, sharded, wanted, threads=3):
         """Threads that search until stop is set; what they found wrong."""
         stop, wrong, counts = threading.Event(), [], [0] * threads
@@ -210,7 +256,7 @@ class RayTest(unittest.TestCase):
         with ray_shards.RayIndex(manifest, replicas=2) as sharded:
             end = self.searching(sharded, [expected])
             for number in (0, 1, 0):
-                self.ray.kill(sharded._pool.actors[number], no_restart=False)
+                self.ray.kill(sharded._pool.groups[0].actors[number], no_restart=False)
                 time.sleep(1.5)
             wrong, count = end()
             self.assertEqual(wrong, [])
@@ -236,12 +282,12 @@ class RayTest(unittest.TestCase):
 
     def test_a_slow_actor_is_not_waited_for(self):
         from polarquant.distributed import ray as ray_shards
-        from polarquant.distributed import ray_index
+        from polarquant.distributed import ray_actors
 
         manifest, index = self.built()
         expected = index.search(self.x[:5], 3)[1]
 
-        class Slow(ray_index._Replica):
+        class Slow(ray_actors.Actor):
             """The first call of each takes two seconds, where it is told so."""
 
             def call(self, *arguments):
@@ -254,7 +300,7 @@ class RayTest(unittest.TestCase):
                     time.sleep(2)
                 return super().call(*arguments)
 
-        with unittest.mock.patch.object(ray_index, "_Replica", Slow):
+        with unittest.mock.patch.object(ray_actors, "Actor", Slow):
             slow = pathlib.Path(str(manifest) + ".slow")
             with ray_shards.RayIndex(manifest, replicas=2, hedge_after_s=0.1) as sharded:
                 sharded.search(self.x[:5], 3)

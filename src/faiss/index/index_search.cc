@@ -102,7 +102,7 @@ class IndexSearch {
       IndexSearch(inside, result_).search(*map->index);
       replace_ids(request_, result_,
                   [map](int64_t row) { return map->id_map[static_cast<size_t>(row)]; });
-    } else if (both != nullptr && !request_.goal.is_range) {
+    } else if (both != nullptr && !request_.goal.is_range && result_.partial == nullptr) {
       refine_rows(*both, request_, result_,
                   [both](const SearchRequest& request, const SearchResult& result) {
                     IndexSearch(request, result).search(*both->base_index);
@@ -111,6 +111,9 @@ class IndexSearch {
       polar->search_rows(request_, result_);
     } else if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
       polar_ivf->search_lists(request_, result_);
+    } else if (result_.partial != nullptr) {
+      fail(StatusCode::unsupported,
+           "index: only rows of our codes, alone or in inverted files, are searched in parts");
     } else if (const auto* polar_hnsw = dynamic_cast<const HNSWOverPolar*>(&index)) {
       polar_hnsw->search_nodes(request_, result_);
     } else if (const auto* polar_nsg = dynamic_cast<const NSGOverPolar*>(&index)) {

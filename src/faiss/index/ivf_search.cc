@@ -137,6 +137,15 @@ void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResul
   asked.options.nprobe = own.nprobe;
   const PolarInvertedLists* lists = polar_lists();
   int64_t wanted_rows = 0;
+  if (result.partial != nullptr) {
+    // Lists are chosen, and rows left out, by what a filter keeps of all parts.
+    require(request.filter.keeps_all(), StatusCode::unsupported,
+            "options.filter: parts of an inverted file are not searched with one, of which results "
+            "would depend on the other parts");
+    require(own.max_codes == 0 && lists != nullptr, StatusCode::unsupported,
+            "index: parts of inverted files with max_codes, or lists that are not ours, are not "
+            "searched");
+  }
   if (lists != nullptr && own.max_codes == 0 && !request.filter.keeps_all()) {
     require_rows(request.goal.is_range ? "range_search" : "search", request.nq, d, request.queries);
     require_trained("search");

@@ -262,7 +262,7 @@ class BlockSearch final : public QueryGroups {
       const float score =
           codec_.score_decoded(prepared_[static_cast<size_t>(query)], terms, decoded.data());
       neighbor.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > k()) neighbor.key = neighbor.score;
+      if (chooses_by_score(kept_)) neighbor.key = neighbor.score;
     }
   }
 

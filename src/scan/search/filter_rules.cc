@@ -190,6 +190,25 @@ class RowsOfIds final : public FilterRule {
   std::span<const int64_t> ids_;
 };
 
+class Shifted final : public FilterRule {
+ public:
+  Shifted(RowFilter filter, int64_t first) : filter_(std::move(filter)), first_(first) {}
+
+  void masks(int64_t first, int64_t count, uint64_t* masks) const override {
+    filter_.masks(first_ + first, count, masks);
+  }
+  uint64_t members(const int64_t* ids, int count) const override {
+    int64_t numbers[64];
+    for (int i = 0; i < count; ++i) numbers[i] = first_ + ids[i];
+    return filter_.members(numbers, count);
+  }
+  bool calls_back() const override { return filter_.calls_back(); }
+
+ private:
+  RowFilter filter_;
+  int64_t first_;
+};
+
 }  // namespace
 
 RowFilter keep_bits(const uint8_t* bits, int64_t num_bits) {
@@ -201,6 +220,10 @@ RowFilter keep_ids(std::vector<int64_t> ids) {
 }
 RowFilter keep_range(int64_t first, int64_t end) {
   return RowFilter(std::make_shared<Range>(first, end));
+}
+RowFilter shifted(RowFilter filter, int64_t first) {
+  if (first == 0 || filter.keeps_all()) return filter;
+  return RowFilter(std::make_shared<Shifted>(std::move(filter), first));
 }
 RowFilter join(RowFilter a, RowFilter b, JoinMasks masks) {
   return RowFilter(std::make_shared<Joined>(std::move(a), std::move(b), masks));

@@ -28,6 +28,9 @@ RowFilter keep_ids(std::vector<int64_t> ids);
 inline constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 RowFilter keep_range(int64_t first, int64_t end);
 
+/// Keeps number n where `filter` keeps first + n.
+RowFilter shifted(RowFilter filter, int64_t first);
+
 /// Masks of 64 that are made from those of other filters. first(mask of a, mask of b), of which `b`
 /// may be a filter that keeps all.
 using JoinMasks = uint64_t (*)(uint64_t a, uint64_t b);

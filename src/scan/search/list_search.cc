@@ -172,7 +172,7 @@ class ListSearch final : public QueryGroups {
         const float score =
             scan_of(thread).score(prepared_[static_cast<size_t>(query)], neighbor.id);
         neighbor.score = key_of_score(score, codec_.higher_is_nearer());
-        if (kept_ > k()) neighbor.key = neighbor.score;
+        if (chooses_by_score(kept_)) neighbor.key = neighbor.score;
       }
       if (label_ == RowLabel::id)
         neighbor.id = file_.lists.ids(list_of_offset(neighbor.id))[row_of_offset(neighbor.id)];
@@ -192,7 +192,20 @@ class ListSearch final : public QueryGroups {
 
 void list_search(const InvertedFile& file, const ListProbes& probes, RowLabel label,
                  const SearchRequest& request, const SearchResult& result) {
-  ListSearch(file, probes, label, request, result).run();
+  if (result.partial == nullptr) {
+    ListSearch(file, probes, label, request, result).run();
+    return;
+  }
+  // Rows of equal keys are ordered by list_offset, those of equal scores by label.
+  ListSearch(file, probes, RowLabel::list_offset, request, result).run();
+  for (std::vector<PartialRow>& rows : result.partial->queries) {
+    for (PartialRow& row : rows) {
+      const int64_t offset = row.row;
+      row.list = list_of_offset(offset);
+      row.row = row_of_offset(offset);
+      if (label == RowLabel::id) row.id = row.order = file.lists.ids(row.list)[row.row];
+    }
+  }
 }
 
 }  // namespace polarquant

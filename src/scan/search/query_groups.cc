@@ -49,6 +49,7 @@ void QueryGroups::prepare(int64_t first, int64_t count) {
 }
 
 void QueryGroups::begin_parts(int64_t parts, int64_t kept) {
+  results_.set_kept(kept);
   best_.assign(static_cast<size_t>(parts * nq_), results_.collector(kept));
 }
 

@@ -42,6 +42,8 @@ class QueryGroups {
   float exactness() const { return request_.options.exactness; }
   bool is_range() const { return request_.goal.is_range; }
   int64_t k() const { return request_.goal.k; }
+  /// Whether of so many rows that were kept the k best are chosen by score, here.
+  bool chooses_by_score(int64_t kept) const { return kept > k() && !results_.is_partial(); }
   /// A query of the group, counted from its first one.
   const float* query(int64_t q) const {
     return request_.queries + (first_query_ + q) * codec_.dim();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/core/checked_size.h"
+#include "src/scan/search/partial_result.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 
@@ -26,20 +27,27 @@ struct RangeFound {
 };
 
 /// For the k best: scores best first and ids, both (nq, k), ties by lower id; where there are fewer
-/// rows, id −1 with score −inf (inner product, cosine) or +inf (L2). Else *found, which may be used
-/// only after the search has returned.
+/// rows, id −1 with score −inf (inner product, cosine) or +inf (L2). Or else *partial. Within a
+/// radius *found. Both may be used only after the search has returned.
 struct SearchResult {
   SearchResult(float* top_scores, int64_t* top_ids) : scores(top_scores), ids(top_ids) {}
   SearchResult(RangeFound* in_range) : found(in_range) {}  // NOLINT: what was found is a result
+  SearchResult(PartialResult* best_of_part) : partial(best_of_part) {}  // NOLINT: as well
 
   float* scores = nullptr;
   int64_t* ids = nullptr;
   RangeFound* found = nullptr;
+  PartialResult* partial = nullptr;
 };
 
 /// Replaces each found id by new_id(id).
 template <typename NewId>
 void replace_ids(const SearchRequest& request, const SearchResult& result, const NewId& new_id) {
+  if (result.partial != nullptr) {
+    for (auto& rows : result.partial->queries)
+      for (PartialRow& row : rows) row.id = new_id(row.id);
+    return;
+  }
   const bool is_range = request.goal.is_range;
   int64_t* ids = is_range ? result.found->ids.data() : result.ids;
   const int64_t count = is_range ? std::ssize(result.found->ids) : request.nq * request.goal.k;
@@ -61,6 +69,8 @@ class ResultWriter {
       require(k() >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k());
       checked_mul(checked_mul(request.nq, k(), "nq x k results"), sizeof(int64_t),
                   "nq x k results");
+      if (result.partial != nullptr)
+        result.partial->queries.assign(static_cast<size_t>(request.nq), {});
       return;
     }
     const float radius = goal_.radius;
@@ -76,8 +86,14 @@ class ResultWriter {
   bool is_range() const { return goal_.is_range; }
   /// For a search of the k best.
   int64_t k() const { return goal_.k; }
+  /// Whether keys are part of the result, as they were when rows were kept by them.
+  bool is_partial() const { return result_.partial != nullptr; }
   /// Makes the collector of a query's rows; `kept` ≥ k of the best.
   TopK collector(int64_t kept) const { return is_range() ? TopK::within(key_) : TopK(kept); }
+  /// Before rows are written: so many rows of each query are kept.
+  void set_kept(int64_t kept) {
+    if (is_partial()) result_.partial->kept = kept;
+  }
 
   /// Results of a group of queries come one query at a time, from any thread, between these two.
   void begin_group(int64_t nq) {
@@ -95,6 +111,13 @@ class ResultWriter {
   }
   /// `first`: the group's first query; `query` is counted from there.
   void write(int64_t first, int64_t query, std::vector<Neighbor>& rows) {
+    if (is_partial()) {
+      keep_best(rows, result_.partial->kept);
+      std::vector<PartialRow>& best = result_.partial->queries[static_cast<size_t>(first + query)];
+      for (const Neighbor& row : rows)
+        best.push_back({row.key, row.score, 0, row.id, row.id, row.id});
+      return;
+    }
     if (!is_range()) {
       const int64_t at = (first + query) * k();
       write_top_k(rows, k(), higher_is_nearer_, result_.scores + at, result_.ids + at);

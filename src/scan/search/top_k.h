@@ -125,6 +125,13 @@ inline void keep_best(std::vector<Neighbor>& candidates, int64_t k) {
   candidates.erase(candidates.begin() + k, candidates.end());
 }
 
+/// Fills places that no row takes: id −1 with score −inf (higher is nearer) or +inf.
+inline void write_no_rows(int64_t count, bool higher_is_nearer, float* scores, int64_t* ids) {
+  std::fill_n(scores, count,
+              score_of_key(std::numeric_limits<float>::infinity(), higher_is_nearer));
+  std::fill_n(ids, count, int64_t{-1});
+}
+
 /// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there
 /// are fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
 inline void write_top_k(std::vector<Neighbor>& candidates, int64_t k, bool higher_is_nearer,
@@ -136,9 +143,7 @@ inline void write_top_k(std::vector<Neighbor>& candidates, int64_t k, bool highe
     scores[i] = score_of_key(candidates[static_cast<size_t>(i)].score, higher_is_nearer);
     ids[i] = candidates[static_cast<size_t>(i)].id;
   }
-  std::fill(scores + count, scores + k,
-            score_of_key(std::numeric_limits<float>::infinity(), higher_is_nearer));
-  std::fill(ids + count, ids + k, int64_t{-1});
+  write_no_rows(k - count, higher_is_nearer, scores + count, ids + count);
 }
 
 }  // namespace polarquant

@@ -129,6 +129,7 @@ class FloatRowStore final : public RowStore {
               const SearchResult& result) const override {
     ResultWriter results(request, codec.higher_is_nearer(), result);
     SearchProgress progress(request.progress, static_cast<double>(request.nq));
+    results.set_kept(results.k());
     results.begin_group(request.nq);
     for_some_queries(request.nq, request.threads, [&](int64_t first, int64_t count, int) {
       progress.advance(static_cast<double>(count));

@@ -155,6 +155,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_merge_files": (_STATUS, [c_int64, _ARRAY, c_char_p, _OPTIONS]),
     "polar_index_load_empty": (_STATUS, [c_char_p, _OUT]),
     "polar_index_open_shards": (_STATUS, [c_int64, _ARRAY, _OUT]),
+    "polar_index_partial_bytes": (_STATUS, [_HANDLE, c_int64, c_int64, _OUT]),
+    "polar_index_search_partial": (
+        _STATUS,
+        [_HANDLE, c_int64, c_int64, _ARRAY, c_int64, _OPTIONS, c_size_t, _ARRAY, _OUT],
+    ),
+    "polar_merge_partials": (_STATUS, [c_int64, _ARRAY, _ARRAY, c_int64, c_int64, _ARRAY, _ARRAY]),
     "polar_builder_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_builder_create": (_STATUS, [_HANDLE, c_char_p, _OPTIONS, _OUT]),
     "polar_builder_resume": (_STATUS, [c_char_p, _OPTIONS, _OUT]),

@@ -942,6 +942,44 @@ extern "C" {
         path: *const ::std::os::raw::c_char,
         out: *mut *mut polar_index,
     ) -> polar_status;
+    #[doc = " *bytes: the most that the partial result of nq queries and the k best has."]
+    pub fn polar_index_partial_bytes(
+        index: *const polar_index,
+        nq: i64,
+        k: i64,
+        bytes: *mut usize,
+    ) -> polar_status;
+    #[doc = " Searches a part of an index for what polar_index_search finds in all of it, and writes the"]
+    #[doc = " partial result to `partial`, of `capacity` bytes, and its size to *bytes. first_row: how many"]
+    #[doc = " rows the parts before have; ids that are positions, and a filter over them, are the whole's."]
+    #[doc = " Arguments, errors and threads as of polar_index_search; besides, POLAR_ERROR_UNSUPPORTED for a"]
+    #[doc = " filter over an inverted file, whose lists are chosen by what the filter keeps of all parts:"]
+    #[doc = " search these by polar_index_search, and take the best of all."]
+    pub fn polar_index_search_partial(
+        index: *const polar_index,
+        first_row: i64,
+        nq: i64,
+        queries: *const f32,
+        k: i64,
+        options: *const polar_search_options,
+        capacity: usize,
+        partial: *mut u8,
+        bytes: *mut usize,
+    ) -> polar_status;
+    #[doc = " The answer of the whole from the partial results of its parts, (n), n ≥ 1, in the order of their"]
+    #[doc = " rows, to the same queries: scores and ids, (nq, k), as polar_index_search writes them. bytes:"]
+    #[doc = " (n), the sizes. POLAR_ERROR_BAD_ARGUMENT for partial results of another nq or k,"]
+    #[doc = " POLAR_ERROR_STATE_MISMATCH for those of different kinds of indexes, POLAR_ERROR_CORRUPT_DATA for"]
+    #[doc = " other bytes."]
+    pub fn polar_merge_partials(
+        n: i64,
+        partials: *const *const u8,
+        bytes: *const usize,
+        nq: i64,
+        k: i64,
+        scores: *mut f32,
+        ids: *mut i64,
+    ) -> polar_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1228,12 +1266,13 @@ extern "C" {
     pub fn polar_cuda_options_init_sized(options: *mut polar_cuda_options, struct_size: usize);
     #[doc = " Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index"]
     #[doc = " may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,"]
-    #[doc = " \"Polar0.5\" to \"Polar8\" and residual codes, and for inverted files of these that find lists by all"]
-    #[doc = " their centroids (\"IVF1024,Polar4\"); POLAR_ERROR_UNSUPPORTED for the others, trained codes"]
-    #[doc = " (\"…-pca\") among them. A part of the rows of an inverted file is a part of its lists, about equal"]
-    #[doc = " in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what"]
-    #[doc = " they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several"]
-    #[doc = " devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices."]
+    #[doc = " \"Polar0.5\" to \"Polar8\", residual and trained codes (\"…-pca\"), and for inverted files of these but"]
+    #[doc = " the trained ones that find lists by all their centroids (\"IVF1024,Polar4\");"]
+    #[doc = " POLAR_ERROR_UNSUPPORTED for the others. A part of the rows of an inverted file is a part of its"]
+    #[doc = " lists, about equal in rows. Rows that the index keeps as floats (polar_index_add) are coded for"]
+    #[doc = " the copy, by what they teach. options: NULL for the defaults. Cost: the codes' bytes over the"]
+    #[doc = " bus, to several devices at the same time; 8 bytes a row stay in host memory for ids. Waits for"]
+    #[doc = " the devices."]
     pub fn polar_cuda_index_from_index(
         index: *const polar_index,
         options: *const polar_cuda_options,
@@ -1289,8 +1328,9 @@ pub struct polar_cuda_encoder {
 extern "C" {
     #[doc = " Copies what encoding needs of a trained codec to a device; the codec may change, or go,"]
     #[doc = " afterwards. For \"Polar0.5\" to \"Polar5\" of more than 64 dimensions, rotated as they are by default"]
-    #[doc = " or with \"-norot\"; POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device"]
-    #[doc = " (some 13,000 dimensions). options: NULL for the defaults."]
+    #[doc = " or with \"-norot\", and for trained codes (\"Polar4-pca\", \"Polar4+2-pca\") of as many;"]
+    #[doc = " POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device (some 13,000"]
+    #[doc = " dimensions); POLAR_ERROR_NOT_TRAINED. options: NULL for the defaults."]
     pub fn polar_cuda_encoder_create(
         codec: *const polar_codec,
         options: *const polar_cuda_options,

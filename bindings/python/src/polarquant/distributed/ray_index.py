@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Searches of an index in shards by several Ray actors, any of which may die.
 
-Each actor maps all shards (`ShardedIndex`), so that every answer is that of one index, to the bit. Files
-are shared by the actors of a node; actors bring queries a second, and go on where one of them, or its
-node, is gone.
+The shards are divided among groups of actors, whose partial answers make that of one index, to the
+bit; by default there is one group, whose actors map all shards. Files are shared by the actors of a
+node. More actors of a group bring queries a second, and go on where one of them, or its node, is
+gone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,57 +22,64 @@ import ray
 
 from polarquant._arrays import Floats, Ids, as_int
 from polarquant._storage import PathLike
-from polarquant.errors import BadArgumentError, PolarError
+from polarquant.distributed.ray_actors import Replicas, Shards, cause_of, first_answers
+from polarquant.errors import BadArgumentError
 from polarquant.manifest import Manifest
-from polarquant.shards import ShardedIndex
+from polarquant.partials import merge_best, merge_partials, merge_ranges
 
 __all__ = ["RayIndex"]
 
-#: Between looks for an actor that answers, while all that are there have failed.
+#: Between looks whether searches of a pool have ended.
 _PAUSE_S = 0.05
-#: What says that an actor, not the search, has failed.
-_ACTOR_ERRORS = (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError)
-
-
-class _Replica:
-    """The index in an actor."""
-
-    def __init__(self, manifest: str, cache: str | None, num_threads: int) -> None:
-        self._index = ShardedIndex.open(manifest, cache=cache)
-        self._num_threads = num_threads
-
-    def ntotal(self) -> int:
-        return self._index.ntotal
-
-    def call(self, name: str, queries: Any, wanted: Any, options: dict[str, Any]) -> Any:
-        call = getattr(self._index, name)
-        return call(queries, wanted, num_threads=self._num_threads, **options)
 
 
 class _Pool:
-    """The actors of one manifest, and how many calls each has."""
+    """The actors of one manifest."""
 
-    def __init__(self, manifest: str, replicas: int, num_cpus: int, cache: str | None) -> None:
-        # Ray makes an actor that died anew, which opens the files again.
-        actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=-1, scheduling_strategy="SPREAD")(_Replica)
-        self.actors: list[Any] = [actor.remote(manifest, cache, num_cpus) for _ in range(replicas)]
+    def __init__(self, place: str, groups: int, replicas: int, num_cpus: int, cache: str | None) -> None:
+        self.manifest = Manifest.read(place)
         self.searches = 0  # that may still ask an actor
-        self.calls = [0] * replicas
-        self.failed_at = [0.0] * replicas
-
-    def wait_until_open(self) -> int:
-        """The rows of the index, once all actors are there."""
-        return int(ray.get([actor.ntotal.remote() for actor in self.actors])[0])
+        self.groups: list[Replicas] = []
+        try:
+            for shards in _divided(self.manifest, place, groups):
+                self.groups.append(Replicas(shards, replicas, num_cpus, cache))
+            counts = [
+                ray.get([actor.ntotal.remote() for actor in group.actors])[0] for group in self.groups
+            ]
+        except BaseException as error:
+            self.kill()
+            raise cause_of(error) from None
+        self.ntotal = sum(map(int, counts))
 
     def kill(self) -> None:
-        for actor in self.actors:
-            ray.kill(actor)
+        for group in self.groups:
+            for actor in group.actors:
+                ray.kill(actor)
+
+
+def _divided(manifest: Manifest, place: str, groups: int) -> list[Shards]:
+    """The shards for each group, about as many rows for each, in the manifest's order."""
+    positions = all(shard.ids is None for shard in manifest.shards)
+    ends = np.cumsum([shard.rows for shard in manifest.shards])
+    middles = ends - np.array([shard.rows for shard in manifest.shards]) / 2
+    share = max(manifest.rows, 1) / groups
+    group_of = np.minimum((middles / share).astype(np.int64), groups - 1)
+    divided = []
+    for group in range(groups):
+        numbers = tuple(int(number) for number in np.flatnonzero(group_of == group))
+        if numbers:
+            first_row = int(ends[numbers[0]]) - manifest.shards[numbers[0]].rows
+            divided.append(Shards(place, numbers, first_row, positions))
+    return divided or [Shards(place, (), 0, positions)]
 
 
 class RayIndex:
-    """An index in shards that `replicas` Ray actors search.
+    """An index in shards that Ray actors search.
 
     manifest: of `polarquant.shards`, at a path that each node sees, or a URL.
+    groups: the shards are divided among so many groups of actors, for an index larger than a node's
+    memory or disk; each actor opens its group's shards alone.
+    replicas: actors of each group, one of which is asked.
     num_cpus: of each actor, which searches with as many threads.
     timeout_s: a search that takes longer raises TimeoutError; None waits for ever.
     hedge_after_s: when no answer is there after so long, another actor is asked too, and the first
@@ -77,20 +87,24 @@ class RayIndex:
     cache: a folder on each node for copies of shards that URLs name.
 
     Threads may search at the same time. An actor that dies, or whose node does, is made anew by Ray;
-    meanwhile its searches go to the others. Errors of a search itself (PolarError) are raised as
-    `ShardedIndex` raises them.
+    meanwhile its searches go to the others of its group. Errors of a search itself (PolarError) are
+    raised as `ShardedIndex` raises them. Answers are those of one index, to the bit; but with a
+    filter over an inverted file several groups find the best rows of each, and the best of these,
+    which may be others, and as good ones. Refinements are searched by one group only.
     """
 
     def __init__(
         self,
         manifest: PathLike,
         *,
+        groups: int = 1,
         replicas: int = 2,
         num_cpus: int = 1,
         timeout_s: float | None = None,
         hedge_after_s: float | None = None,
         cache: PathLike | None = None,
     ) -> None:
+        self._groups = as_int("groups", groups, 1, 10_000)
         self._replicas = as_int("replicas", replicas, 1, 10_000)
         self._num_cpus = as_int("num_cpus", num_cpus, 1, 1024)
         for name, value in (("timeout_s", timeout_s), ("hedge_after_s", hedge_after_s)):
@@ -106,40 +120,51 @@ class RayIndex:
     @property
     def manifest(self) -> Manifest:
         """What is searched."""
-        return self._manifest
+        return self._searched().manifest
 
     @property
     def ntotal(self) -> int:
         """Rows of the index."""
-        return self._ntotal
+        return self._searched().ntotal
 
     def search(self, x: npt.ArrayLike, k: int = 10, **options: Any) -> tuple[Floats, Ids]:
         """As `ShardedIndex.search`; options: its other ones, but num_threads and progress. Filters are
         arrays, ranges and sets of ids, which travel with the queries."""
-        found: tuple[Floats, Ids] = self._call("search", x, k, options)
-        return found
+        rows = np.ascontiguousarray(x, dtype=np.float32)
+        with self._using() as pool:
+            if len(pool.groups) == 1:
+                scores, ids = self._ask(pool, "search", rows, k, options)[0]
+                return scores, ids
+            given = rows if rows.ndim > 1 else rows[None]
+            # Of an inverted file's rows a filter keeps, lists are chosen by those of all groups.
+            if options.get("filter") is not None and "IVF" in pool.manifest.description:
+                found = self._ask(pool, "search", given, k, options)
+                scores, ids = merge_best(found, k, pool.manifest.metric != "l2")
+            else:
+                partials = self._ask(pool, "search_partial", given, k, options)
+                scores, ids = merge_partials(partials, len(given), k)
+        return (scores, ids) if rows.ndim > 1 else (scores[0], ids[0])
 
     def range_search(
         self, x: npt.ArrayLike, radius: float, **options: Any
     ) -> tuple[Ids, Floats, Ids]:
         """As `ShardedIndex.range_search`, with the same options."""
-        found: tuple[Ids, Floats, Ids] = self._call("range_search", x, radius, options)
-        return found
+        rows = np.ascontiguousarray(x, dtype=np.float32)
+        with self._using() as pool:
+            found = self._ask(pool, "range_search", rows, radius, options)
+        if len(found) == 1:
+            return found[0][0], found[0][1], found[0][2]
+        # In an id map an inverted file has positions.
+        index = pool.manifest.description
+        return merge_ranges(found, pool.manifest.metric != "l2", "IVF" in index and "IDMap" not in index)
 
     def change(self, manifest: PathLike) -> None:
         """Goes over to another manifest, or to the same one anew: actors for it are there before those
         of the old one go, and searches that run end there. No search fails by it."""
         place = os.fspath(manifest)
-        read = Manifest.read(place)
-        pool = _Pool(place, self._replicas, self._num_cpus, self._cache)
-        try:
-            ntotal = pool.wait_until_open()
-        except BaseException as error:
-            pool.kill()
-            raise _cause(error) from None
+        pool = _Pool(place, self._groups, self._replicas, self._num_cpus, self._cache)
         with self._lock:
             old, self._pool = self._pool, pool
-            self._manifest, self._ntotal = read, ntotal
         self._end(old)
 
     def close(self) -> None:
@@ -163,82 +188,28 @@ class RayIndex:
         if pool is not None:
             pool.kill()
 
-    def _call(self, name: str, queries: Any, wanted: Any, options: dict[str, Any]) -> Any:
-        rows = np.ascontiguousarray(queries, dtype=np.float32)
+    def _searched(self) -> _Pool:
+        pool = self._pool
+        if pool is None:
+            raise BadArgumentError("RayIndex: it is closed")
+        return pool
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[_Pool]:
+        """The pool that is there now, whose actors stay until the answers are there."""
         with self._lock:
-            pool = self._pool
-            if pool is None:
-                raise BadArgumentError("RayIndex: it is closed")
-            pool.searches += 1  # its actors stay until the answer is there
+            pool = self._searched()
+            pool.searches += 1
         try:
-            # Once in the object store, for all actors that are asked.
-            arguments = (name, ray.put(rows), wanted, options)
-            return self._first_answer(pool, arguments)
+            yield pool
         finally:
             with self._lock:
                 pool.searches -= 1
 
-    def _first_answer(self, pool: _Pool, arguments: tuple[Any, ...]) -> Any:
-        begin = time.monotonic()
-        deadline = None if self._timeout_s is None else begin + self._timeout_s
-        hedge_at = None if self._hedge_after_s is None else begin + self._hedge_after_s
-        asked: dict[Any, int] = {}  # answers to come: of which actor
-        try:
-            while True:
-                if not asked or (hedge_at is not None and time.monotonic() >= hedge_at):
-                    if asked:
-                        hedge_at = None  # one more, and no others
-                    number = self._take_actor(pool, asked.values())
-                    if number is not None:
-                        asked[pool.actors[number].call.remote(*arguments)] = number
-                done, _ = ray.wait(list(asked), timeout=_seconds_to(deadline, hedge_at))
-                for answer in done:
-                    number = asked.pop(answer)
-                    try:
-                        return ray.get(answer)
-                    except _ACTOR_ERRORS:
-                        self._mark_failed(pool, number)
-                    except ray.exceptions.RayTaskError as error:
-                        raise _cause(error) from None
-                    finally:
-                        self._give_back(pool, number)
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise TimeoutError(f"RayIndex: no answer within {self._timeout_s} s")
-                if not asked:
-                    time.sleep(_PAUSE_S)
-        finally:
-            for answer, number in asked.items():
-                ray.cancel(answer)
-                self._give_back(pool, number)
-
-    def _take_actor(self, pool: _Pool, others: Any) -> int | None:
-        """The actor with the fewest calls, not of `others`; one that has just failed where there is no
-        other. None where all are asked."""
-        now = time.monotonic()
-        with self._lock:
-            numbers = [number for number in range(len(pool.actors)) if number not in others]
-            if not numbers:
-                return None
-            best = min(numbers, key=lambda i: (now - pool.failed_at[i] < 1, pool.calls[i], i))
-            pool.calls[best] += 1
-            return best
-
-    def _give_back(self, pool: _Pool, number: int) -> None:
-        with self._lock:
-            pool.calls[number] -= 1
-
-    def _mark_failed(self, pool: _Pool, number: int) -> None:
-        with self._lock:
-            pool.failed_at[number] = time.monotonic()
-
-
-def _seconds_to(*times: float | None) -> float | None:
-    """Until the first of these; None for none."""
-    known = [at for at in times if at is not None]
-    return max(0.0, min(known) - time.monotonic()) if known else None
-
-
-def _cause(error: BaseException) -> BaseException:
-    """The error of ours inside one of Ray's."""
-    cause = getattr(error, "cause", None)
-    return cause if isinstance(cause, PolarError) else error
+    def _ask(
+        self, pool: _Pool, method: str, rows: Floats, wanted: Any, options: dict[str, Any]
+    ) -> list[Any]:
+        """What each group answers."""
+        # Once in the object store, for all actors that are asked.
+        arguments = (method, ray.put(rows), wanted, options)
+        return first_answers(pool.groups, arguments, self._timeout_s, self._hedge_after_s)

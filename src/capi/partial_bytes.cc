@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/partial_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "src/core/byte_stream.h"
+#include "src/core/checked_size.h"
+#include "src/core/format.h"
+#include "src/core/status.h"
+#include "src/scan/model/scan_codec.h"
+
+namespace polarquant::capi {
+namespace {
+
+constexpr uint32_t kMagic = 0x74726170;  // "part"
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeaderBytes = 3 * sizeof(uint32_t) + 3 * sizeof(int64_t);
+constexpr size_t kRowBytes = 2 * sizeof(float) + 4 * sizeof(int64_t);
+
+PartialRow read_row(ByteReader* reader, const std::string& name) {
+  PartialRow row;
+  row.key = reader->get<float>("key");
+  row.score = reader->get<float>("score");
+  row.list = reader->get<int64_t>("list");
+  row.row = reader->get<int64_t>("row");
+  row.order = reader->get<int64_t>("order");
+  row.id = reader->get<int64_t>("id");
+  // Numbers that have no order would be sorted without end.
+  require(!std::isnan(row.key) && !std::isnan(row.score), StatusCode::corrupt_data,
+          "{}: a row's key or score is no number", name);
+  return row;
+}
+
+}  // namespace
+
+size_t most_partial_bytes(const PartialQuestion& question, int64_t ntotal) {
+  const int64_t rows = std::min(ScanCodec::rescored_rows(question.k), ntotal);
+  const size_t row_bytes = checked_mul(rows, kRowBytes, "k x bytes of a row");
+  const size_t query_bytes = checked_add(row_bytes, sizeof(uint32_t), "bytes of a query");
+  const size_t all = checked_mul(question.nq, query_bytes, "nq x bytes of a query");
+  return checked_add(all, kHeaderBytes, "bytes of a partial result");
+}
+
+std::vector<uint8_t> write_partial(const PartialQuestion& question, const PartialResult& result) {
+  ByteWriter writer;
+  writer.put(kMagic);
+  writer.put(kVersion);
+  writer.put<uint32_t>(question.higher_is_nearer ? 1 : 0);
+  writer.put(question.nq);
+  writer.put(question.k);
+  writer.put(result.kept);
+  for (size_t query = 0; query < static_cast<size_t>(question.nq); ++query) {
+    if (query >= result.queries.size()) {  // a part without rows
+      writer.put(uint32_t{0});
+      continue;
+    }
+    const std::vector<PartialRow>& rows = result.queries[query];
+    writer.put(static_cast<uint32_t>(rows.size()));
+    for (const PartialRow& row : rows) {
+      writer.put(row.key);
+      writer.put(row.score);
+      writer.put(row.list);
+      writer.put(row.row);
+      writer.put(row.order);
+      writer.put(row.id);
+    }
+  }
+  return writer.bytes();
+}
+
+PartialResult read_partial(int64_t number, std::span<const uint8_t> bytes,
+                           PartialQuestion* question) {
+  const std::string name = format_text("partials[{}]", number);
+  ByteReader reader(bytes.data(), bytes.size(), name.c_str());
+  require(reader.get<uint32_t>("magic") == kMagic, StatusCode::corrupt_data,
+          "{}: these bytes are no partial result", name);
+  const auto version = reader.get<uint32_t>("version");
+  require(version == kVersion, StatusCode::newer_format,
+          "{}: of version {}; this library reads version {}", name, version, kVersion);
+  question->higher_is_nearer = reader.get<uint32_t>("direction") != 0;
+  const auto nq = reader.get<int64_t>("nq");
+  const auto k = reader.get<int64_t>("k");
+  require(nq == question->nq && k == question->k, StatusCode::bad_argument,
+          "{}: for {} queries and {} results; {} and {} are asked for", name, nq, k, question->nq,
+          question->k);
+  PartialResult result;
+  result.kept = reader.get<int64_t>("kept");
+  const int64_t most = ScanCodec::rescored_rows(k);
+  require(result.kept == 0 || (result.kept >= k && result.kept <= most), StatusCode::corrupt_data,
+          "{}: {} rows are kept; {} to {} can be", name, result.kept, k, most);
+  for (int64_t query = 0; query < nq; ++query) {
+    const auto count = reader.get<uint32_t>("count");
+    require(count <= result.kept, StatusCode::corrupt_data,
+            "{}: query {} has {} rows; at most {} are kept", name, query, count, result.kept);
+    std::vector<PartialRow>& rows = result.queries.emplace_back();
+    for (uint32_t i = 0; i < count; ++i) rows.push_back(read_row(&reader, name));
+  }
+  reader.expect_end();
+  return result;
+}
+
+}  // namespace polarquant::capi
