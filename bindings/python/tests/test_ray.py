@@ -203,8 +203,62 @@ class RayTest(unittest.TestCase):
             np.testing.assert_array_equal(one[1], ids[0])
             with self.assertRaisesRegex(polarquant.BadArgumentError, "k"):
                 sharded.search(self.x[:1], 0)
-        with ray_shards.RayIndex(manifest, groups=5, replicas=1, num_cpus=1) as sharded:
-            np.testing.assert_array_equal(sharded.search(self.x[:9], 6)[1], index.search(self.x[:9], 6)[1])
+
+    def test_lost_and_damaged_files(self):
+        from polarquant.distributed import ray as ray_shards
+
+        manifest, index = self.built()
+        expected = index.search(self.x[:5], 3, nprobe=16)[1]
+        shard = self.folder / "out" / "1.polar"
+        whole = shard.read_bytes()
+
+        def search():
+            np.testing.assert_array_equal(sharded.search(self.x[:5], 3, nprobe=16)[1], expected)
+
+        with ray_shards.RayIndex(manifest, replicas=2) as sharded:
+            search()
+            # What is mapped stays; an actor that is made anew does not find its file.
+            shard.unlink()
+            self.ray.kill(sharded._pool.groups[0].actors[0], no_restart=False)
+            for _ in range(20):
+                search()
+                time.sleep(0.1)
+            self.ray.kill(sharded._pool.groups[0].actors[1], no_restart=False)
+            with self.assertRaisesRegex(polarquant.InputOutputError, "1.polar"):
+                for _ in range(200):
+                    search()
+                    time.sleep(0.1)
+            # Damage in rows is found when they are searched.
+            shard.write_bytes(whole[:-200] + bytes(200))
+            with self.assertRaises((polarquant.CorruptDataError, polarquant.InputOutputError)):
+                for _ in range(200):
+                    search()
+                    time.sleep(0.1)
+            shard.write_bytes(whole)
+            for _ in range(200):
+                try:
+                    search()
+                    break
+                except polarquant.PolarError:
+                    time.sleep(0.1)
+            search()
+
+    def test_shards_are_divided_in_their_order(self):
+        from polarquant.distributed.ray_index import _divided
+        from polarquant.manifest import Manifest, Shard
+
+        for rows in ([4000] * 3, [10, 1, 1, 1, 10], [0, 0, 7], [], [5], [100, 1, 1], [0, 0]):
+            shards = tuple(Shard(str(i), count, 0, "") for i, count in enumerate(rows))
+            manifest = Manifest("Polar4", DIM, "l2", Shard("state", 0, 0, ""), shards)
+            for groups in (1, 2, 3, 7):
+                divided = _divided(manifest, "m", groups)
+                self.assertLessEqual(len(divided), groups)
+                numbers = [number for each in divided for number in each.numbers]
+                self.assertEqual(numbers, list(range(len(rows))))
+                for each in divided:
+                    self.assertEqual(each.first_row, sum(rows[: each.numbers[0] if rows else 0]))
+        halves = _divided(Manifest("Polar4", DIM, "l2", Shard("s", 0, 0, ""), (Shard("", 9, 0, ""),) * 4), "m", 2)
+        self.assertEqual([each.numbers for each in halves], [(0, 1), (2, 3)])
 
     def test_a_group_goes_on_when_an_actor_dies(self):
         from polarquant.distributed import ray as ray_shards

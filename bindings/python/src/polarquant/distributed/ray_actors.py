@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import ray
 
-from polarquant.errors import PolarError
+from polarquant.errors import CorruptDataError, InputOutputError, NotFoundError, PolarError
 from polarquant.partials import Part
 from polarquant.shards import ShardedIndex
 
@@ -18,8 +18,9 @@ from polarquant.shards import ShardedIndex
 _PAUSE_S = 0.05
 #: An actor that failed is asked last for so long.
 _FAILED_S = 1.0
-#: What says that an actor, not the search, has failed.
+#: What says that an actor, not the search, has failed: another one may have whole files.
 _ACTOR_ERRORS = (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError)
+_FILE_ERRORS = (CorruptDataError, InputOutputError, NotFoundError)
 
 
 class Shards(NamedTuple):
@@ -54,7 +55,8 @@ class Replicas:
     def __init__(self, shards: Shards, count: int, num_cpus: int, cache: str | None) -> None:
         # Ray makes an actor that died anew, which opens the files again.
         actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=-1, scheduling_strategy="SPREAD")(Actor)
-        self.actors: list[Any] = [actor.remote(shards, cache, num_cpus) for _ in range(count)]
+        self._make = lambda: actor.remote(shards, cache, num_cpus)
+        self.actors: list[Any] = [self._make() for _ in range(count)]
         self._lock = threading.Lock()
         self._calls = [0] * count
         self._failed_at = [0.0] * count
@@ -77,6 +79,13 @@ class Replicas:
         with self._lock:
             return all(now - failed_at < _FAILED_S for failed_at in self._failed_at)
 
+    def replace(self, number: int, dead: Any) -> None:
+        """Makes another actor in the place of one that could not open its files, which Ray makes no
+        more."""
+        with self._lock:
+            if self.actors[number] is dead:
+                self.actors[number] = self._make()
+
     def give_back(self, number: int, failed: bool = False) -> None:
         with self._lock:
             self._calls[number] -= 1
@@ -91,7 +100,8 @@ class _Question:
         self.replicas = replicas
         self.arguments = arguments
         self.hedge_at = hedge_at
-        self.asked: dict[Any, int] = {}  # answers to come: of which actor
+        self.asked: dict[Any, tuple[int, Any]] = {}  # answers to come: of which actor
+        self.without_files: set[int] = set()  # actors that cannot read theirs
         self.is_answered = False
         self.answer: Any = None
 
@@ -104,29 +114,40 @@ class _Question:
             return
         if self.asked:
             self.hedge_at = None  # one more, and no others
-        number = self.replicas.take(list(self.asked.values()))
+        number = self.replicas.take([number for number, _ in self.asked.values()])
         if number is not None:
-            self.asked[self.replicas.actors[number].call.remote(*self.arguments)] = number
+            actor = self.replicas.actors[number]
+            self.asked[actor.call.remote(*self.arguments)] = (number, actor)
 
     def take_answer(self, reference: Any) -> None:
-        """Of an actor that has answered, or failed."""
+        """Of an actor that has answered, or failed. Raises what a search raises, and what is wrong with
+        the files where no actor has whole ones."""
         if reference not in self.asked:
             return  # came together with another one's answer
-        number, has_failed = self.asked.pop(reference), False
+        number, actor = self.asked.pop(reference)
+        error = None
         try:
             self.answer = ray.get(reference)
             self.is_answered = True
-        except _ACTOR_ERRORS:
-            has_failed = True
-        except ray.exceptions.RayTaskError as error:
-            raise cause_of(error) from None
+        except _ACTOR_ERRORS as failure:
+            if getattr(failure, "actor_init_failed", False):
+                self.replicas.replace(number, actor)
+                error = InputOutputError(f"RayIndex: no actor opens shards: {failure}")
+        except ray.exceptions.RayTaskError as failure:
+            error = cause_of(failure)
+            if not isinstance(error, _FILE_ERRORS):
+                raise error from None
         finally:
-            self.replicas.give_back(number, has_failed)
+            self.replicas.give_back(number, not self.is_answered)
         if self.is_answered:
             self.end()
+        elif error is not None:
+            self.without_files.add(number)
+            if len(self.without_files) == len(self.replicas.actors):
+                raise error
 
     def end(self) -> None:
-        for reference, number in self.asked.items():
+        for reference, (number, _) in self.asked.items():
             ray.cancel(reference)
             self.replicas.give_back(number)
         self.asked = {}

@@ -13,6 +13,7 @@ import contextlib
 import os
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,8 +41,10 @@ class _Pool:
         self.manifest = Manifest.read(place)
         self.searches = 0  # that may still ask an actor
         self.groups: list[Replicas] = []
+        divided = _divided(self.manifest, place, groups)
+        _warn_of_few_cpus(len(divided) * replicas, num_cpus)
         try:
-            for shards in _divided(self.manifest, place, groups):
+            for shards in divided:
                 self.groups.append(Replicas(shards, replicas, num_cpus, cache))
             counts = [
                 ray.get([actor.ntotal.remote() for actor in group.actors])[0] for group in self.groups
@@ -55,6 +58,17 @@ class _Pool:
         for group in self.groups:
             for actor in group.actors:
                 ray.kill(actor)
+
+
+def _warn_of_few_cpus(actors: int, num_cpus: int) -> None:
+    """Ray waits for them without a word where it does not log to the driver."""
+    cpus = ray.cluster_resources().get("CPU", 0)
+    if actors * num_cpus > cpus:
+        warnings.warn(
+            f"RayIndex: {actors} actors of {num_cpus} CPUs are asked for, and the cluster has {cpus:g}"
+            " CPUs: it begins when there are enough",
+            stacklevel=4,
+        )
 
 
 def _divided(manifest: Manifest, place: str, groups: int) -> list[Shards]:
