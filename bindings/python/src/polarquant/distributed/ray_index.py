@@ -32,6 +32,8 @@ __all__ = ["RayIndex"]
 
 #: Between looks whether searches of a pool have ended.
 _PAUSE_S = 0.05
+#: Ray copies arguments of up to 100 KB into the call.
+_MOST_BYTES_OF_CALL = 64 * 1024
 
 
 class _Pool:
@@ -224,6 +226,7 @@ class RayIndex:
         self, pool: _Pool, method: str, rows: Floats, wanted: Any, options: dict[str, Any]
     ) -> list[Any]:
         """What each group answers."""
-        # Once in the object store, for all actors that are asked.
-        arguments = (method, ray.put(rows), wanted, options)
+        # Many go once to the object store, for all actors that are asked; few are faster in the call.
+        given = ray.put(rows) if rows.nbytes > _MOST_BYTES_OF_CALL else rows
+        arguments = (method, given, wanted, options)
         return first_answers(pool.groups, arguments, self._timeout_s, self._hedge_after_s)
