@@ -13,6 +13,7 @@ _FOLDER = ROOT / "examples" / "python" / "integrations"
 _EXAMPLES = {
     "take_over_faiss": ("faiss", "row 7, IVF16,Polar4, nprobe 4\n"),
     "ray_build": ("ray", "row 7, 4 shards\n"),
+    "ray_serve": ("starlette", "rows [7, 8]\n"),
     "langchain_store": ("langchain_core", "second, page 1\n"),
     "llama_index_store": ("llama_index", "text 3, page 3\n"),
 }
@@ -34,6 +35,9 @@ class ExamplesTest(unittest.TestCase):
 
     def test_ray_build(self):
         self.check("ray_build")
+
+    def test_ray_serve(self):
+        self.check("ray_serve")
 
     def test_langchain_store(self):
         self.check("langchain_store")

@@ -16,7 +16,7 @@ paths = [os.path.join(folder, f"{part}.npy") for part in range(2)]
 for path, rows in zip(paths, np.split(x, 2)):
     np.save(path, rows)
 
-ray.init(num_cpus=2, log_to_driver=False)
+ray.init("local", num_cpus=2, log_to_driver=False)
 out = os.path.join(folder, "index")
 ray_shards.build(paths, out, index="IVF16,Polar4", metric="l2", num_shards=4)
 ray.shutdown()

@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant._arrays import Floats, Ids, address, as_int, as_rows
-from polarquant._handle import check
-from polarquant._library import lib
+from polarquant._library import check, lib
 from polarquant._search import run_search
 from polarquant.filters import Bitset, FilterLike, IdSet, as_array
 from polarquant.index import Index

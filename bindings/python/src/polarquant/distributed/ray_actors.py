@@ -125,7 +125,7 @@ class _Question:
         if reference not in self.asked:
             return  # came together with another one's answer
         number, actor = self.asked.pop(reference)
-        error = None
+        error: BaseException | None = None
         try:
             self.answer = ray.get(reference)
             self.is_answered = True
