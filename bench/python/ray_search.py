@@ -138,16 +138,27 @@ def check_answers(folder, x, queries):
         nprobe = {"nprobe": NPROBE} if "IVF" in description else {}
         for groups in (1, 4):
             with RayIndex(manifest, groups=groups, replicas=4 // groups) as sharded:
-                for options in ({}, {"filter": keep}, {"filter": range(500, 9000)}, {"exactness": np.inf}):
+                for options in (
+                    {},
+                    {"filter": keep},
+                    {"filter": range(500, 9000)},
+                    {"exactness": np.inf},
+                ):
                     is_whole = groups == 1 or "filter" not in options or not nprobe
                     for name, wanted in (("search", K), ("range_search", radius)):
                         if name == "search" and not is_whole:
                             continue
                         found = getattr(sharded, name)(queries, wanted, **options, **nprobe)
                         expected = getattr(index, name)(queries, wanted, **options, **nprobe)
-                        assert all(map(np.array_equal, found, expected)), (description, groups, options)
+                        assert all(map(np.array_equal, found, expected)), (
+                            description,
+                            groups,
+                            options,
+                        )
                         checks += 1
-    print(f"{checks} searches of {len(queries)} queries: all answers are those of one index, to the bit")
+    print(
+        f"{checks} searches of {len(queries)} queries: all answers are those of one index, to the bit"
+    )
 
 
 def print_overhead(manifest, groups, queries):
@@ -209,9 +220,15 @@ def measure(given, folder):
     for groups in (1, 4):
         print_overhead(manifest, groups, queries)
     expected = index.search(queries, K, nprobe=NPROBE)
-    options = {"groups": given.groups, "replicas": given.replicas, "hedge_after_s": given.hedge_after}
+    options = {
+        "groups": given.groups,
+        "replicas": given.replicas,
+        "hedge_after_s": given.hedge_after,
+    }
 
-    print(f"\n{'':34} {'calls':>6} {'wrong':>6} {'failed':>7} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'back, s':>8}")
+    print(
+        f"\n{'':34} {'calls':>6} {'wrong':>6} {'failed':>7} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'back, s':>8}"
+    )
     with RayIndex(manifest, **options) as sharded:
 
         def load_with(name, fail):

@@ -76,11 +76,14 @@ class PartialsTest(unittest.TestCase):
             if keep is None or not is_ivf:
                 for k in (1, 10, 4000):
                     found = [
-                        part.search_partial(self.queries, k, filter=keep, **options) for part in parts
+                        part.search_partial(self.queries, k, filter=keep, **options)
+                        for part in parts
                     ]
                     merged = partials.merge_partials(found, len(self.queries), k)
                     self.check_equal(merged, index.search(self.queries, k, filter=keep, **options))
-            found = [part.range_search(self.queries, radius, filter=keep, **options) for part in parts]
+            found = [
+                part.range_search(self.queries, radius, filter=keep, **options) for part in parts
+            ]
             merged = partials.merge_ranges(found, metric != "l2", is_ivf)
             expected = index.range_search(self.queries, radius, filter=keep, **options)
             self.check_equal(merged, expected)

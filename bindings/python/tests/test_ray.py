@@ -29,7 +29,9 @@ class RayTest(unittest.TestCase):
         from ray.cluster_utils import Cluster
 
         cls.ray = ray
-        environment = {name: os.environ.get(name, "") for name in ("PYTHONPATH", "POLARQUANT_LIBRARY")}
+        environment = {
+            name: os.environ.get(name, "") for name in ("PYTHONPATH", "POLARQUANT_LIBRARY")
+        }
         store = {"object_store_memory": 100_000_000}
         cls.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **store})
         cls.node = cls.cluster.add_node(num_cpus=1, **store)
@@ -257,7 +259,9 @@ class RayTest(unittest.TestCase):
                 self.assertEqual(numbers, list(range(len(rows))))
                 for each in divided:
                     self.assertEqual(each.first_row, sum(rows[: each.numbers[0] if rows else 0]))
-        halves = _divided(Manifest("Polar4", DIM, "l2", Shard("s", 0, 0, ""), (Shard("", 9, 0, ""),) * 4), "m", 2)
+        halves = _divided(
+            Manifest("Polar4", DIM, "l2", Shard("s", 0, 0, ""), (Shard("", 9, 0, ""),) * 4), "m", 2
+        )
         self.assertEqual([each.numbers for each in halves], [(0, 1), (2, 3)])
 
     def test_a_group_goes_on_when_an_actor_dies(self):

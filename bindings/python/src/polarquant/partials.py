@@ -108,7 +108,9 @@ def merge_partials(partials: Sequence[bytes], nq: int, k: int) -> tuple[Floats, 
     scores, ids = np.empty((nq, k), dtype=np.float32), np.empty((nq, k), dtype=np.int64)
     data = (ctypes.c_char_p * len(partials))(*partials)
     sizes = (ctypes.c_size_t * len(partials))(*map(len, partials))
-    check(lib.polar_merge_partials(len(partials), data, sizes, nq, k, address(scores), address(ids)))
+    check(
+        lib.polar_merge_partials(len(partials), data, sizes, nq, k, address(scores), address(ids))
+    )
     return scores, ids
 
 

@@ -54,7 +54,9 @@ class Replicas:
 
     def __init__(self, shards: Shards, count: int, num_cpus: int, cache: str | None) -> None:
         # Ray makes an actor that died anew, which opens the files again.
-        actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=-1, scheduling_strategy="SPREAD")(Actor)
+        actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=-1, scheduling_strategy="SPREAD")(
+            Actor
+        )
         self._make = lambda: actor.remote(shards, cache, num_cpus)
         self.actors: list[Any] = [self._make() for _ in range(count)]
         self._lock = threading.Lock()
@@ -69,7 +71,9 @@ class Replicas:
             numbers = [number for number in range(len(self.actors)) if number not in others]
             if not numbers:
                 return None
-            best = min(numbers, key=lambda i: (now - self._failed_at[i] < _FAILED_S, self._calls[i], i))
+            best = min(
+                numbers, key=lambda i: (now - self._failed_at[i] < _FAILED_S, self._calls[i], i)
+            )
             self._calls[best] += 1
             return best
 
@@ -96,7 +100,9 @@ class Replicas:
 class _Question:
     """What one group of replicas is asked, until one has answered."""
 
-    def __init__(self, replicas: Replicas, arguments: tuple[Any, ...], hedge_at: float | None) -> None:
+    def __init__(
+        self, replicas: Replicas, arguments: tuple[Any, ...], hedge_at: float | None
+    ) -> None:
         self.replicas = replicas
         self.arguments = arguments
         self.hedge_at = hedge_at

@@ -39,7 +39,9 @@ _MOST_BYTES_OF_CALL = 64 * 1024
 class _Pool:
     """The actors of one manifest."""
 
-    def __init__(self, place: str, groups: int, replicas: int, num_cpus: int, cache: str | None) -> None:
+    def __init__(
+        self, place: str, groups: int, replicas: int, num_cpus: int, cache: str | None
+    ) -> None:
         self.manifest = Manifest.read(place)
         self.searches = 0  # that may still ask an actor
         self.groups: list[Replicas] = []
@@ -49,7 +51,8 @@ class _Pool:
             for shards in divided:
                 self.groups.append(Replicas(shards, replicas, num_cpus, cache))
             counts = [
-                ray.get([actor.ntotal.remote() for actor in group.actors])[0] for group in self.groups
+                ray.get([actor.ntotal.remote() for actor in group.actors])[0]
+                for group in self.groups
             ]
         except BaseException as error:
             self.kill()
@@ -172,7 +175,9 @@ class RayIndex:
             return found[0][0], found[0][1], found[0][2]
         # In an id map an inverted file has positions.
         index = pool.manifest.description
-        return merge_ranges(found, pool.manifest.metric != "l2", "IVF" in index and "IDMap" not in index)
+        return merge_ranges(
+            found, pool.manifest.metric != "l2", "IVF" in index and "IDMap" not in index
+        )
 
     def change(self, manifest: PathLike) -> None:
         """Goes over to another manifest, or to the same one anew: actors for it are there before those
