@@ -40,6 +40,7 @@ from polarquant.errors import (
 from polarquant.filters import Bitset, IdSet
 from polarquant.index import Index
 from polarquant.metric import Metric
+from polarquant.partials import Part
 from polarquant.query import Query
 from polarquant.shards import ShardedIndex
 
@@ -65,6 +66,7 @@ __all__ = [
     "NotTrainedError",
     "OutOfMemoryError",
     "Plan",
+    "Part",
     "PolarError",
     "Query",
     "Segment",

@@ -5,6 +5,8 @@ Each part is a `ShardedIndex` of some shards, in the manifest's order. What `Par
 one place, where `merge_partials` and `merge_ranges` make the answer of all parts, to the bit that of
 one index:
 
+>>> from polarquant import Part, ShardedIndex
+>>> from polarquant.partials import merge_partials
 >>> first = Part(ShardedIndex.open("big/manifest.json", shards=[0, 1]), 0)
 >>> second = Part(ShardedIndex.open("big/manifest.json", shards=[2, 3]), first.index.ntotal)
 >>> partials = [part.search_partial(queries, 10) for part in (first, second)]
