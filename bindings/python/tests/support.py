@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import sqlite3
 import unittest
 
@@ -33,6 +34,10 @@ def _has_indexes():
     except polarquant.UnsupportedError:
         return False
     return True
+
+
+def has_java():
+    return "JAVA_HOME" in os.environ or shutil.which("java") is not None
 
 
 needs_indexes = unittest.skipUnless(_has_indexes(), "the library is built without FAISS")

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import os
 import re
+import shutil
 import tempfile
 from typing import Any
 
@@ -94,3 +95,28 @@ def local_copy(url: str, path: str, size: int) -> str:
             os.unlink(unfinished)
         raise InputOutputError(f"{url}: cannot be read ({error})") from None
     return path
+
+
+def names_in(folder: PathLike) -> list[str]:
+    """The names of what lies in a folder; of one that is not there, none."""
+    name = os.fspath(folder)
+    if not is_url(name):
+        return os.listdir(name) if os.path.isdir(name) else []
+    system, place = _filesystem(name)
+    try:
+        return [str(path).rstrip("/").rpartition("/")[2] for path in system.ls(place, detail=False)]
+    except FileNotFoundError:
+        return []
+
+
+def remove(path: PathLike) -> None:
+    """Removes a file, or a folder with all in it; one that cannot be removed stays."""
+    name = os.fspath(path)
+    with contextlib.suppress(OSError):
+        if is_url(name):
+            system, place = _filesystem(name)
+            system.rm(place, recursive=True)
+        elif os.path.isdir(name):
+            shutil.rmtree(name, ignore_errors=True)
+        else:
+            os.unlink(name)

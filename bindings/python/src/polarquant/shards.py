@@ -121,6 +121,7 @@ class ShardedIndex(Index):
         shards: Sequence[int] | None = None,
         on_missing: Literal["error", "partial"] = "error",
         cache: PathLike | None = None,
+        read: Manifest | None = None,
     ) -> ShardedIndex:
         """The index of a manifest.
 
@@ -128,11 +129,12 @@ class ShardedIndex(Index):
         on_missing: "error" refuses, by its name, a shard that is missing, damaged or coded by another
         state; "partial" goes on without it: `missing` and `share` say so.
         cache: a folder for copies of shards that URLs name, kept; by default a temporary one.
+        read: what the manifest said when it was read, where several processes are to open the same.
         Damage in a file's rows is found when they are first searched, or by `verify`.
         """
         if on_missing not in ("error", "partial"):
             raise BadArgumentError(f"on_missing: {on_missing!r} is not allowed; error or partial")
-        read = Manifest.read(manifest)
+        read = Manifest.read(manifest) if read is None else read
         numbers = range(len(read.shards)) if shards is None else shards
         for number in numbers:
             if not 0 <= number < len(read.shards):

@@ -24,21 +24,16 @@ import ray
 from polarquant._arrays import as_int
 from polarquant._storage import PathLike
 from polarquant.builder import MEMORY_BYTES
-from polarquant.command.build import lists_of
 from polarquant.distributed.ray_index import RayIndex
 from polarquant.distributed.sources import Files, Piece, split_rows
+from polarquant.distributed.training import rows_to_train, write_trained
 from polarquant.errors import BadArgumentError
-from polarquant.index import Index
 from polarquant.manifest import Manifest, Shard
 from polarquant.metric import MetricLike, as_metric
 from polarquant.places import is_url
-from polarquant.shards import build_shard, rows_of_batches, write_manifest, write_state
+from polarquant.shards import build_shard, rows_of_batches, write_manifest
 
 __all__ = ["RayIndex", "build"]
-
-#: As `polar build` trains: so many rows, or so many for each list.
-_TRAIN_ROWS = 100_000
-_ROWS_A_LIST = 39
 
 
 def build(
@@ -77,7 +72,7 @@ def build(
     if num_shards is None:
         num_shards = max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
     count = as_int("num_shards", num_shards, 1, 100_000)
-    wanted = train_rows or max(_TRAIN_ROWS, _ROWS_A_LIST * lists_of(index))
+    wanted = rows_to_train(index, train_rows)
     as_metric(metric)
     folder = os.fspath(out)
     if not is_url(folder):
@@ -140,7 +135,8 @@ def _train(
     metric: MetricLike,
     folder: str,
 ) -> Shard:
-    return _write_state(files.sample(counts, wanted, seed), description, metric, folder)
+    rows = files.sample(counts, wanted, seed)
+    return write_trained(rows, description, metric, f"{folder}/state.polar")
 
 
 def _build(
@@ -149,12 +145,6 @@ def _build(
     return build_shard(
         files.batches(pieces), state, out, memory_bytes=memory_bytes, num_threads=cpus
     )
-
-
-def _write_state(rows: Any, description: str, metric: MetricLike, folder: str) -> Shard:
-    with Index(description, rows.shape[1], metric) as index:
-        index.train(rows)
-        return write_state(index, f"{folder}/state.polar")
 
 
 # ---- Datasets ----
@@ -174,7 +164,7 @@ def _train_on_table(
 ) -> Shard:
     batches = sample.iter_batches(batch_format="pyarrow", batch_size=None)
     rows = np.concatenate([rows for rows, _ in rows_of_batches(batches, column, None)])
-    return _write_state(rows, description, metric, folder)
+    return write_trained(rows, description, metric, f"{folder}/state.polar")
 
 
 def _build_of_dataset(
