@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from support import ROOT, needs_indexes
+from support import ROOT, has_java, needs_indexes
 
 _FOLDER = ROOT / "examples" / "python" / "integrations"
 # name: (module that it needs, what it prints)
@@ -14,6 +14,7 @@ _EXAMPLES = {
     "take_over_faiss": ("faiss", "row 7, IVF16,Polar4, nprobe 4\n"),
     "ray_build": ("ray", "row 7, 4 shards\n"),
     "ray_serve": ("starlette", "rows [7, 8]\n"),
+    "spark_build": ("pyspark", "row 7 of 8000\n"),
     "langchain_store": ("langchain_core", "second, page 1\n"),
     "llama_index_store": ("llama_index", "text 3, page 3\n"),
 }
@@ -38,6 +39,11 @@ class ExamplesTest(unittest.TestCase):
 
     def test_ray_serve(self):
         self.check("ray_serve")
+
+    def test_spark_build(self):
+        if not has_java():
+            self.skipTest("Java is not installed")
+        self.check("spark_build")
 
     def test_langchain_store(self):
         self.check("langchain_store")
