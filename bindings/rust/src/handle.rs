@@ -24,6 +24,7 @@ macro_rules! objects {
 
 objects! {
     polar_index: polar_index_destroy;
+    polar_builder: polar_builder_destroy;
     polar_codec: polar_codec_destroy;
     polar_query: polar_query_destroy;
     polar_prepared_filter: polar_prepared_filter_destroy;

@@ -4,6 +4,8 @@
 //!
 //! - [`Index`] stores rows as codes, and finds the nearest; [`SharedIndex`] is one that many threads
 //!   search and change.
+//! - [`IndexBuilder`] makes an index file of more rows than memory holds, [`merge_files`] one of
+//!   several, and [`Index::open_shards`] searches several as one.
 //! - [`Codec`] makes codes that the program keeps, and scores and searches them; [`CodeBlocks`] keeps
 //!   them in the order that searches read fastest.
 //! - [`advise`] says which code to take, measured on a sample.
@@ -22,6 +24,7 @@
 mod advice;
 mod aligned;
 mod blocks;
+mod builder;
 mod callbacks;
 mod cancel;
 mod codec;
@@ -43,10 +46,12 @@ mod work_options;
 
 pub use advice::{advise, Advice, AdviceOptions, AdviceRow};
 pub use blocks::CodeBlocks;
+pub use builder::{BuilderOptions, IndexBuilder};
 pub use cancel::CancelToken;
 pub use codec::{Codec, CodecInfo, CodecOptions, Plan, Reconstruction, Segment, StateOrigin};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, PreparedFilter};
+pub use index::{merge_files, merge_files_using};
 pub use index::{Index, IndexInfo, LoadOptions, SaveOptions, SharedIndex};
 pub use matches::{Found, Match, Matches, RangeMatches};
 pub use metric::Metric;

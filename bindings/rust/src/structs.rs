@@ -41,6 +41,7 @@ options! {
     polar_codec_options: polar_codec_options_init_sized;
     polar_load_options: polar_load_options_init_sized;
     polar_save_options: polar_save_options_init_sized;
+    polar_builder_options: polar_builder_options_init_sized;
     polar_advice_options: polar_advice_options_init_sized;
     polar_cuda_options: polar_cuda_options_init_sized;
 }

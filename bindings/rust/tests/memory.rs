@@ -6,7 +6,9 @@
 mod support;
 
 use polarquant::WorkOptions;
-use polarquant::{CodeBlocks, Codec, ErrorKind, Filter, Index, Metric, SearchOptions, SharedIndex};
+use polarquant::{CodeBlocks, Codec, ErrorKind, Filter, Index, IndexBuilder, Metric};
+use polarquant::{SearchOptions, SharedIndex};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::vectors::numbers;
 
@@ -53,6 +55,25 @@ fn large_round(x: &[f32]) {
     blocks.append(ROWS, &codes).unwrap();
     blocks.search_using(&x[..DIM], 2, &SearchOptions::new().num_threads(1)).unwrap();
     Codec::load_state(&codec.save_state().unwrap()).unwrap();
+    build_round(x);
+}
+
+/// Objects of files in parts that are made, or fail.
+fn build_round(x: &[f32]) {
+    let folder = std::env::temp_dir().join(format!("polarquant-rounds-{}", std::process::id()));
+    let untrained = Index::new("Polar4", DIM, Metric::L2).unwrap();
+    assert!(IndexBuilder::create(&untrained, &folder).is_err());
+    assert!(IndexBuilder::resume(&folder).is_err());
+    assert!(Index::open_shards(&[&folder, &folder]).is_err());
+    // One is written to disk, which takes longer than all else.
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    if CALLS.fetch_add(1, Ordering::Relaxed) % 100 > 0 {
+        return;
+    }
+    let mut trained = untrained;
+    trained.train_using(x, &WorkOptions::new().num_threads(1)).unwrap();
+    assert_eq!(IndexBuilder::create(&trained, &folder).unwrap().dim(), DIM);
+    std::fs::remove_dir_all(folder.with_extension("parts")).unwrap();
 }
 
 /// Bytes of this process in memory; none where the system does not say, or they are not all its own.

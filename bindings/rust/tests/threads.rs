@@ -5,9 +5,9 @@ mod support;
 
 use polarquant::cuda::{CudaCodec, CudaEncoder, CudaIndex};
 use polarquant::{
-    AdviceOptions, CancelToken, CodeBlocks, Codec, Error, ErrorKind, Filter, Index, Matches,
+    AdviceOptions, CancelToken, CodeBlocks, Codec, Error, ErrorKind, Filter, Index, IndexBuilder,
 };
-use polarquant::{Metric, PreparedFilter, Query, SearchOptions, SharedIndex, WorkOptions};
+use polarquant::{Matches, Metric, PreparedFilter, Query, SearchOptions, SharedIndex, WorkOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
@@ -35,6 +35,7 @@ fn types_go_to_other_threads_and_are_shared() {
     check::<SharedIndex>();
     check::<Codec>();
     check::<CodeBlocks>();
+    check::<IndexBuilder>();
     check::<Query>();
     check::<PreparedFilter>();
     check::<Filter<'_>>();

@@ -5,10 +5,12 @@ mod changes;
 mod files;
 mod read;
 mod search;
+mod shards;
 mod shared;
 
 pub use files::{LoadOptions, SaveOptions};
 pub use read::IndexInfo;
+pub use shards::{merge_files, merge_files_using};
 pub use shared::SharedIndex;
 
 use crate::handle::Handle;
