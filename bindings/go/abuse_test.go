@@ -30,7 +30,7 @@ func TestMethodsOfClosedObjects(t *testing.T) {
 	check(t, codec.Close())
 	others := map[string]any{
 		"index": index, "codec": codec, "query": query, "blocks": blocks,
-		"zero index": &Index{}, "zero codec": &Codec{}, "zero query": &Query{}, "zero blocks": &Blocks{},
+		"zero builder": &Builder{}, "zero index": &Index{}, "zero codec": &Codec{}, "zero query": &Query{}, "zero blocks": &Blocks{},
 		"zero filter": &PreparedFilter{}, "zero CUDA index": &CUDAIndex{},
 		"zero CUDA encoder": &CUDAEncoder{}, "zero CUDA codec": &CUDACodec{},
 	}

@@ -124,12 +124,9 @@ func Advise(ctx context.Context, rows []float32, dim int, metric Metric, queries
 		total_rows:    C.int64_t(options.TotalRows),
 		num_specs:     C.int64_t(len(options.Specs)),
 	}
-	for _, spec := range options.Specs {
-		if _, err := closedText("Specs", spec); err != nil {
-			return nil, err
-		}
+	if given.specs, err = closedTexts("Specs", options.Specs); err != nil {
+		return nil, err
 	}
-	given.specs = closedTexts(options.Specs)
 	var work call
 	if err := work.start(ctx, options.Progress, nil); err != nil {
 		return nil, err
@@ -144,15 +141,6 @@ func Advise(ctx context.Context, rows []float32, dim int, metric Metric, queries
 		return nil, err
 	}
 	return readAdvice(out)
-}
-
-// closedTexts are texts one after the other, each closed by 0; NULL for none.
-func closedTexts(texts []string) *C.char {
-	if len(texts) == 0 {
-		return nil
-	}
-	closed := []byte(strings.Join(texts, "\x00") + "\x00")
-	return (*C.char)(unsafe.Pointer(&closed[0]))
 }
 
 func readAdvice(object C.polargo_advice) (*Advice, error) {

@@ -59,9 +59,10 @@ func (c *callbacks) endCall(result C.polargo_result) {
 }
 
 //export polargoProgress
-func polargoProgress(handle C.uintptr_t, share C.double) C.int32_t {
+func polargoProgress(handle C.uintptr_t, share C.double) (stops C.int32_t) {
 	c := cgo.Handle(handle).Value().(*callbacks)
 	done := false
+	stops = 1 // after a panic, which may come when nobody looks at stop any more
 	defer c.guard(&done)
 	c.progress(float64(share))
 	done = true

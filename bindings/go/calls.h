@@ -19,6 +19,7 @@ typedef uintptr_t polargo_prepared_filter;
 typedef uintptr_t polargo_codec;
 typedef uintptr_t polargo_query;
 typedef uintptr_t polargo_index;
+typedef uintptr_t polargo_builder;
 typedef uintptr_t polargo_advice;
 typedef uintptr_t polargo_cuda_index;
 typedef uintptr_t polargo_cuda_encoder;
@@ -186,6 +187,35 @@ polargo_result polargo_index_load(const char* path, int32_t memory_map, int32_t 
 polargo_result polargo_index_load_from(uintptr_t callbacks, int32_t memory_map, int32_t trust_faiss,
                                        polargo_index* out);
 polargo_result polargo_index_verify(polargo_index index);
+
+/* ---- Index files in parts: calls_build.c; paths are n texts, one after the other, each closed by
+ * 0
+ */
+
+polargo_result polargo_merge_files(int64_t n, const char* paths, const char* out,
+                                   polargo_work work);
+polargo_result polargo_index_open_shards(int64_t n, const char* paths, polargo_index* out);
+polargo_result polargo_index_load_empty(const char* path, polargo_index* out);
+
+typedef struct polargo_builder_options {
+  int32_t replace;
+  int64_t memory_bytes; /* 0: the default */
+} polargo_builder_options;
+
+polargo_result polargo_builder_create(polargo_index index, const char* path,
+                                      polargo_builder_options options, polargo_builder* out);
+polargo_result polargo_builder_resume(const char* path, polargo_builder_options options,
+                                      polargo_builder* out);
+void polargo_builder_destroy(polargo_builder builder);
+polargo_result polargo_builder_add(polargo_builder builder, int64_t n, const float* x,
+                                   polargo_work work);
+polargo_result polargo_builder_add_with_ids(polargo_builder builder, int64_t n, const float* x,
+                                            const int64_t* ids, polargo_work work);
+polargo_result polargo_builder_write_part(polargo_builder builder);
+polargo_result polargo_builder_finish(polargo_builder builder, polargo_work work);
+int32_t polargo_builder_dim(polargo_builder builder);
+int64_t polargo_builder_ntotal(polargo_builder builder);
+int64_t polargo_builder_written(polargo_builder builder);
 
 /* ---- Advice: calls_advice.c ------------------------------------------------------------------ */
 

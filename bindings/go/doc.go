@@ -4,7 +4,9 @@
 //
 // Two levels. A [Codec] turns vectors into codes that the caller stores, and scores such codes. An
 // [Index], made from a factory string such as "Polar4" or "IVF1024,Polar4", stores the codes itself.
-// [Advise] measures which code suits a sample of vectors. The types named CUDA… work on GPUs.
+// [Advise] measures which code suits a sample of vectors. The types named CUDA… work on GPUs. A
+// [Builder] makes an index file of more rows than memory holds, [MergeFiles] one of several, and
+// [OpenShards] searches several as one.
 //
 // # Vectors
 //

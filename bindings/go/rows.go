@@ -89,6 +89,21 @@ func closedText(name, text string) (*C.char, error) {
 	return (*C.char)(unsafe.Pointer(&closed[0])), nil
 }
 
+// closedTexts are texts one after the other, each closed by 0; NULL for none.
+func closedTexts(name string, texts []string) (*C.char, error) {
+	var closed []byte
+	for _, text := range texts {
+		if _, err := closedText(name, text); err != nil {
+			return nil, err
+		}
+		closed = append(append(closed, text...), 0)
+	}
+	if len(closed) == 0 {
+		return nil, nil
+	}
+	return (*C.char)(unsafe.Pointer(&closed[0])), nil
+}
+
 // readText is a text that the library copies.
 func readText(copyInto func(buffer *C.char, capacity C.size_t) C.size_t) string {
 	length := int(copyInto(nil, 0))

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -112,6 +113,31 @@ func useCodec() {
 	check(loaded.Close())
 }
 
+var foldersUsed int
+
+// useFolder makes and closes a builder, and fails to make others.
+func useFolder() {
+	index, err := polarquant.NewIndex("Polar4", dim, polarquant.L2)
+	check(err)
+	defer index.Close()
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("leaks-%d", os.Getpid()))
+	if _, err = polarquant.NewBuilder(index, path, nil); !errors.Is(err, polarquant.ErrNotTrained) {
+		log.Fatal(err)
+	}
+	if _, err = polarquant.OpenShards([]string{path, path}); !errors.Is(err, polarquant.ErrIO) {
+		log.Fatal(err)
+	}
+	// One is written to disk, which takes longer than all else.
+	if foldersUsed++; foldersUsed%100 != 1 {
+		return
+	}
+	check(index.Train(background, rows, nil))
+	builder, err := polarquant.NewBuilder(index, path, nil)
+	check(err)
+	check(builder.Close())
+	check(os.RemoveAll(path + ".parts"))
+}
+
 // collect runs finalizers until their objects are gone.
 func collect() {
 	for i := 0; i < 5; i++ {
@@ -146,6 +172,7 @@ func main() {
 	measure("index, filter, error", useIndex)
 	measure("file, clone, error", useFile)
 	measure("codec, query, blocks, state", useCodec)
+	measure("builder, shards, error", useFolder)
 	measure("index left to its finalizer", func() { makeIndex() })
 	measure("codec left to its finalizer", func() { makeQuery() })
 	if failed {
