@@ -21,6 +21,7 @@
 
 export * from './types/advice.js';
 export * from './types/blocks.js';
+export * from './types/builder.js';
 export * from './types/codec.js';
 export * from './types/errors.js';
 export * from './types/index_class.js';

@@ -5,6 +5,7 @@
 const native = require('./lib/native.js');
 const { advise, adviseSync } = require('./lib/advice.js');
 const { CodeBlocks } = require('./lib/blocks.js');
+const { IndexBuilder, mergeFiles, mergeFilesSync } = require('./lib/builder.js');
 const { Codec, Query, specHelp } = require('./lib/codec.js');
 const cuda = require('./lib/cuda.js');
 const { errors } = require('./lib/errors.js');
@@ -21,6 +22,7 @@ module.exports = {
   CodeBlocks,
   Codec,
   Index,
+  IndexBuilder,
   PreparedFilter,
   Query,
   RangeResult,
@@ -28,6 +30,8 @@ module.exports = {
   advise,
   adviseSync,
   cuda,
+  mergeFiles,
+  mergeFilesSync,
   specHelp,
   version,
   versionNumber,

@@ -71,6 +71,12 @@ function asPath(value) {
   return asText('path', value);
 }
 
+/** Paths, one or more. */
+function asPaths(value) {
+  if (!Array.isArray(value)) throw wrongType(`paths: an array of paths is wanted, not ${show(value)}`);
+  return value.map(asPath);
+}
+
 function asMetric(value) {
   if (value === undefined) return 0;
   const found = METRICS.indexOf(value);
@@ -187,6 +193,7 @@ module.exports = {
   asNumber,
   asOptions,
   asPath,
+  asPaths,
   asSeed,
   asText,
   asThreads,

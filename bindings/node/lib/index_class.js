@@ -12,6 +12,7 @@ const {
   asMetric,
   asOptions,
   asPath,
+  asPaths,
   asText,
   asThreads,
   asVectors,
@@ -283,6 +284,22 @@ class Index extends Handle {
 
   static fromBytesSync(bytes, options) {
     return fromBytes(callSync, bytes, options);
+  }
+
+  static async loadEmpty(path) {
+    return callAsync('indexLoadEmpty', [asPath(path)], undefined, adopt);
+  }
+
+  static loadEmptySync(path) {
+    return callSync('indexLoadEmpty', [asPath(path)], undefined, adopt);
+  }
+
+  static async openShards(paths) {
+    return callAsync('indexOpenShards', [asPaths(paths)], undefined, adopt);
+  }
+
+  static openShardsSync(paths) {
+    return callSync('indexOpenShards', [asPaths(paths)], undefined, adopt);
   }
 
   async verify() {

@@ -60,9 +60,9 @@ static void add_function(napi_env env, napi_value exports, const char* name, nap
 }
 
 NAPI_MODULE_INIT() {
-  const operation* const tables[] = {codec_operations,  code_operations,         blocks_operations,
-                                     index_operations,  index_change_operations, file_operations,
-                                     advice_operations, cuda_operations};
+  const operation* const tables[] = {codec_operations, code_operations,         blocks_operations,
+                                     index_operations, index_change_operations, file_operations,
+                                     build_operations, advice_operations,       cuda_operations};
   const operation* row;
   size_t i;
   environment* made = calloc(1, sizeof *made);

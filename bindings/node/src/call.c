@@ -93,7 +93,8 @@ napi_value result_buffer_value(napi_env env, call* call) {
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static bool takes_turns(const object* object) {
-  return object != NULL && (object->kind == OBJECT_CODEC || object->kind == OBJECT_BLOCKS);
+  return object != NULL && (object->kind == OBJECT_CODEC || object->kind == OBJECT_BLOCKS ||
+                            object->kind == OBJECT_BUILDER);
 }
 
 /* Blocks before their codec, everywhere. */
@@ -102,6 +103,8 @@ static void take_turns(call* call, void (*turn)(object*, bool)) {
   for (i = 0; i < call->values_read; ++i) {
     object* object = call->values[i].object;
     if (!takes_turns(object)) continue;
+    /* What is read of a builder was kept by its last change. */
+    if (object->kind == OBJECT_BUILDER && !call->operation->changes) continue;
     turn(object, i == 0 && call->operation->changes);
     if (object->codec != NULL) turn(object->codec, false);
   }
@@ -133,6 +136,10 @@ static void run(call* call, bool is_async) {
   if (call->status != POLAR_OK && call->text == NULL) keep_text(call);
   if (call->status == POLAR_OK && call->operation->changes) {
     call->measured_bytes = object_measure(call->values[0].object);
+  }
+  /* Rows that came before an error are in. */
+  if (call->operation->changes && call->values[0].object->kind == OBJECT_BUILDER) {
+    object_read_builder(call->values[0].object);
   }
   take_turns(call, object_end_turn);
 }
@@ -274,7 +281,7 @@ napi_value call_operation(napi_env env, napi_callback_info info) {
   if (call->operation->changes && environment->callback_depth > 0 &&
       takes_turns(call->values[0].object)) {
     throw_status(environment, POLAR_ERROR_BAD_ARGUMENT,
-                 "a callback inside a call cannot change a Codec or CodeBlocks");
+                 "a callback inside a call cannot change a Codec, CodeBlocks or IndexBuilder");
   } else {
     run(call, false);
     result = give(env, call);

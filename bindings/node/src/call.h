@@ -5,7 +5,7 @@
  * arguments of its JavaScript function are
  *   false for a synchronous call, true for a promise, or a control (control.h), then those that
  *   `takes` names, a letter each:
- *   C Q I P B G E D  an object of that object_kind, not closed
+ *   C Q I P B G E D W  an object of that object_kind, not closed
  *   f F              Float32Array; F: or undefined, for NULL
  *   u U              Uint8Array; U: or undefined, for NULL
  *   i                ids: BigInt64Array, or Float64Array, Int32Array, Uint32Array of integers

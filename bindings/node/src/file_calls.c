@@ -85,7 +85,7 @@ static polar_status run_load_from_bytes(call* call) {
   return status;
 }
 
-static napi_value give_loaded(napi_env env, call* call) {
+napi_value give_loaded_index(napi_env env, call* call) {
   polar_index_info info = {sizeof info};
   size_t bytes = 0;
   polar_index_get_info(call->made, &info);
@@ -102,7 +102,7 @@ static polar_status run_verify(call* call) {
 const operation file_operations[] = {
     {"indexSave", "Isn", run_save, NULL, false, NULL},
     {"indexSaveToBytes", "Iu", run_save_to_bytes, give_integer, false, NULL},
-    {"indexLoad", "snn", run_load, give_loaded, false, NULL},
-    {"indexLoadFromBytes", "un", run_load_from_bytes, give_loaded, false, NULL},
+    {"indexLoad", "snn", run_load, give_loaded_index, false, NULL},
+    {"indexLoadFromBytes", "un", run_load_from_bytes, give_loaded_index, false, NULL},
     {"indexVerify", "I", run_verify, NULL, false, NULL},
     {NULL, NULL, NULL, NULL, false, NULL}};

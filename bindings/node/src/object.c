@@ -28,6 +28,8 @@ const char* object_name(object_kind kind) {
       return "CudaEncoder";
     case OBJECT_CUDA_CODEC:
       return "CudaCodec";
+    case OBJECT_BUILDER:
+      return "IndexBuilder";
   }
   return "object";
 }
@@ -56,6 +58,9 @@ static void destroy_handle(object_kind kind, void* handle) {
       break;
     case OBJECT_CUDA_CODEC:
       polar_cuda_codec_destroy(handle);
+      break;
+    case OBJECT_BUILDER:
+      polar_builder_destroy(handle);
       break;
   }
 }
@@ -134,6 +139,11 @@ polar_status object_read_codec(object* codec) {
   codec->code_bytes = info.code_bytes;
   codec->group_rows = info.group_rows;
   return POLAR_OK;
+}
+
+void object_read_builder(object* builder) {
+  atomic_store(&builder->builder_rows, polar_builder_ntotal(builder->handle));
+  atomic_store(&builder->written_rows, polar_builder_written(builder->handle));
 }
 
 int64_t object_measure(object* object) {

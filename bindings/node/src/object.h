@@ -18,7 +18,8 @@ typedef enum object_kind {
   OBJECT_BLOCKS = 'B',
   OBJECT_CUDA_INDEX = 'G',
   OBJECT_CUDA_ENCODER = 'E',
-  OBJECT_CUDA_CODEC = 'D'
+  OBJECT_CUDA_CODEC = 'D',
+  OBJECT_BUILDER = 'W'
 } object_kind;
 
 /* Readers together, or one writer. Readers do not wait for a writer that waits, so that a reader's
@@ -32,18 +33,20 @@ typedef struct turns {
 
 typedef struct object {
   object_kind kind;
-  void* handle;               /* of the library; NULL for blocks, and once it was destroyed */
-  struct object* codec;       /* whose codes blocks have; NULL for others */
-  polar_blocks blocks;        /* of OBJECT_BLOCKS; the object owns their data */
-  turns turns;                /* of codecs and blocks; the library keeps those of indexes itself */
-  int64_t uses;               /* calls under way, and objects that depend on it */
-  bool is_closed;             /* nothing uses it any more but those */
-  bool is_collected;          /* JavaScript has forgotten it */
-  int32_t dim;                /* dimensions of a vector */
-  atomic_size_t code_bytes;   /* of codecs: polar_codec_info's; training may change it */
-  atomic_int group_rows;      /* of codecs: polar_codec_info's */
-  int64_t told_bytes;         /* memory that the garbage collector was told of */
+  void* handle;             /* of the library; NULL for blocks, and once it was destroyed */
+  struct object* codec;     /* whose codes blocks have; NULL for others */
+  polar_blocks blocks;      /* of OBJECT_BLOCKS; the object owns their data */
+  turns turns;              /* of codecs, blocks and builders; the library keeps those of indexes */
+  int64_t uses;             /* calls under way, and objects that depend on it */
+  bool is_closed;           /* nothing uses it any more but those */
+  bool is_collected;        /* JavaScript has forgotten it */
+  int32_t dim;              /* dimensions of a vector */
+  atomic_size_t code_bytes; /* of codecs: polar_codec_info's; training may change it */
+  atomic_int group_rows;    /* of codecs: polar_codec_info's */
+  int64_t told_bytes;       /* memory that the garbage collector was told of */
   atomic_llong measured_rows; /* of indexes: rows when the memory was measured last */
+  atomic_llong builder_rows;  /* of builders: polar_builder_ntotal after the last change */
+  atomic_llong written_rows;  /* of builders: polar_builder_written after the last change */
 } object;
 
 /* Takes over a handle; NULL for lack of memory, and then the handle is destroyed. */
@@ -61,6 +64,8 @@ void object_end_use(napi_env env, object* object);
 const char* object_name(object_kind kind);
 /* Reads what calls need of a codec; its turn is sole, or it is new. */
 polar_status object_read_codec(object* codec);
+/* Reads how many rows a builder has; its turn is sole, or it is new. */
+void object_read_builder(object* builder);
 /* Bytes of memory that it holds now, or −1 where little has changed; may wait for other calls. On
  * any thread. */
 int64_t object_measure(object* object);

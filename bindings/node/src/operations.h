@@ -11,8 +11,12 @@ extern const operation blocks_operations[];
 extern const operation index_operations[];
 extern const operation index_change_operations[];
 extern const operation file_operations[];
+extern const operation build_operations[];
 extern const operation advice_operations[];
 extern const operation cuda_operations[];
+
+/* call->made, an index from files: file_calls.c. */
+napi_value give_loaded_index(napi_env env, call* call);
 
 /* What searches and scores share: rows.c. */
 

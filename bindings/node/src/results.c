@@ -60,6 +60,7 @@ napi_value give_object(napi_env env, call* call, object_kind kind, int32_t dim) 
     return NULL;
   }
   if (kind == OBJECT_CODEC) object_read_codec(made);
+  if (kind == OBJECT_BUILDER) object_read_builder(made);
   object_tell_memory(env, made, call->measured_bytes > 0 ? call->measured_bytes : 0);
   return object_wrap(env, made);
 }

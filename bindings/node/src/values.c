@@ -55,6 +55,11 @@ static bool read_strings(napi_env env, napi_value given, call* call, value* valu
         napi_get_value_string_utf8(env, element, next, total, &bytes) != napi_ok) {
       return false;
     }
+    if (strlen(next) != bytes) {
+      throw_status(call->environment, POLAR_ERROR_BAD_ARGUMENT,
+                   "an array of strings: one has a character NUL, which is not allowed");
+      return false;
+    }
     next += bytes + 1;
     total -= bytes + 1;
   }

@@ -4,6 +4,7 @@ import polarquant, {
   Codec,
   CodeBlocks,
   Index,
+  IndexBuilder,
   Match,
   NotFoundError,
   PolarError,
@@ -12,6 +13,7 @@ import polarquant, {
   SearchResult,
   advise,
   cuda,
+  mergeFiles,
 } from 'polarquant';
 
 const index = new Index('Polar4', 8, 'cosine');
@@ -43,6 +45,10 @@ const spec: string | undefined = advice.recommended?.spec;
 const devices: cuda.Device[] = polarquant.cuda.devices();
 const error: PolarError = new NotFoundError('x');
 const code: string = error.code;
+const builder: IndexBuilder = await IndexBuilder.create('x', index, { memoryBytes: 1 << 30, replace: true });
+const written: Promise<void> = builder.finish({ signal });
+const merged: Promise<void> = mergeFiles(['x', new URL('file:///y')], 'z', { progress: (share) => share < 1 });
+const shards: Index = Index.openShardsSync(['x', 'y']);
 filter.close();
 blocks[Symbol.dispose]();
 
@@ -50,6 +56,8 @@ blocks[Symbol.dispose]();
 new Index('Polar4', 8, 'euclid');
 // @ts-expect-error: made by codecs
 new polarquant.Query();
+// @ts-expect-error: made by create and resume
+new IndexBuilder();
 // @ts-expect-error: functions are for synchronous searches
 index.search(x, 3, { filter: (id: number) => true });
 // @ts-expect-error: integers are not vectors
@@ -60,4 +68,4 @@ index.ntotal = 3;
 const unsure: Float64Array = index.searchSync(x, 3, options).ids;
 // @ts-expect-error: ids are bigints
 const wrong: Float64Array = big.ids;
-export { code, devices, done, either, ids, loaded, one, plain, scores, spec, unsure, wrong };
+export { code, devices, done, either, ids, loaded, merged, one, plain, scores, shards, spec, unsure, written, wrong };

@@ -163,6 +163,22 @@ export class Index extends Handle {
   static load(path: string | URL, options?: LoadOptions): Promise<Index>;
   /** `load` on this thread. */
   static loadSync(path: string | URL, options?: LoadOptions): Index;
+  /** An index without rows, in memory, that codes as the one in this file does: for shards whose rows mix with
+   * the file's, which are not read. Of the kinds that `IndexBuilder` takes.
+   * @throws UnsupportedError for others; CorruptDataError; InputOutputError. */
+  static loadEmpty(path: string | URL): Promise<Index>;
+  /** `loadEmpty` on this thread. */
+  static loadEmptySync(path: string | URL): Index;
+  /**
+   * Index files, one or more, as one index, with the answers, to the bit, of the file that `mergeFiles` makes of
+   * them. They are mapped, and must stay as `memoryMap` says; the index cannot be changed, but saved and cloned.
+   * Rows are verified when they are first used; ids that two files have are found by `verify`, and by `save`. Flat
+   * codes of the published codecs are not searched.
+   * @throws StateMismatchError names the file and what differs; UnsupportedError; InputOutputError.
+   */
+  static openShards(paths: ReadonlyArray<string | URL>): Promise<Index>;
+  /** `openShards` on this thread. */
+  static openShardsSync(paths: ReadonlyArray<string | URL>): Index;
   /** The index of bytes of `toBytes`. */
   static fromBytes(bytes: Bytes, options?: { trustFaiss?: boolean }): Promise<Index>;
   /** `fromBytes` on this thread. */
