@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.nio.FloatBuffer;
 import java.nio.LongBuffer;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -579,6 +580,55 @@ public final class Index implements AutoCloseable {
   }
 
   /**
+   * An index without rows, in memory, that codes as the one in a file does: for shards whose rows
+   * mix with the file's, which are not read.
+   *
+   * @param path of a file of a kind that {@link IndexBuilder} takes
+   * @return a new index, to be closed
+   * @throws PolarException.Unsupported for other kinds
+   * @throws PolarException.InputOutput where the system refuses
+   */
+  public static Index loadEmpty(Path path) {
+    return new Index(NativeBuilder.loadEmpty(Texts.ofPath(path)));
+  }
+
+  /**
+   * Several index files as one index, with the answers, to the bit, of the file that {@link
+   * #mergeFiles mergeFiles} makes of them. They are mapped, and must stay as {@link
+   * LoadOptions#withMemoryMap} says; the index cannot be changed, but saved and copied. Rows are
+   * verified when they are first used; ids that two files have are found by {@code verify}, and by
+   * saving. Flat codes of the published codecs are not searched.
+   *
+   * @param paths of the files, 1 or more, in the order of their rows
+   * @return a new index, to be closed
+   * @throws PolarException.StateMismatch for a file of another state, which it names
+   * @throws PolarException.Unsupported for kinds that {@link IndexBuilder} does not take
+   * @throws PolarException.InputOutput where the system refuses
+   */
+  public static Index openShards(List<Path> paths) {
+    return new Index(NativeBuilder.openShards(Texts.ofPaths(paths)));
+  }
+
+  /**
+   * Merges index files into one: the bytes, after equal training, that one index has which was
+   * given all rows in this order. Ids of yours stay; other rows are numbered on. Files are mapped
+   * and read through: memory does not grow with the rows.
+   *
+   * @param paths of the files, 1 or more, in the order of their rows
+   * @param out appears whole or not at all, and may be one of them
+   * @param options who is told how far it is
+   * @throws PolarException.StateMismatch for a file of another state, which it names: train once
+   *     and give all shards that state, by {@link #copy}
+   * @throws PolarException.BadArgument for an id that comes twice
+   * @throws PolarException.Unsupported for kinds that {@link IndexBuilder} does not take
+   * @throws PolarException.InputOutput where the system refuses
+   * @throws PolarException.Cancelled where the listener says to stop
+   */
+  public static void mergeFiles(List<Path> paths, Path out, WorkOptions options) {
+    NativeBuilder.mergeFiles(Texts.ofPaths(paths), Texts.ofPath(out), WorkOptions.forC(options));
+  }
+
+  /**
    * Reads all that a memory-mapped index has in its file.
    *
    * @throws PolarException.CorruptData if it is damaged
@@ -587,7 +637,7 @@ public final class Index implements AutoCloseable {
     use.run(index -> NativeIndex.verify(index));
   }
 
-  /** For a copy to a GPU. */
+  /** For a copy to a GPU, and for builders. */
   Use use() {
     return use;
   }

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 
 /** Texts and paths as C takes them. */
 final class Texts {
@@ -28,6 +29,10 @@ final class Texts {
     } catch (CharacterCodingException error) {
       throw new PolarException.BadArgument(name + ": has half of a character");
     }
+  }
+
+  static byte[][] ofPaths(List<Path> paths) {
+    return paths.stream().map(Texts::ofPath).toArray(byte[][] ::new);
   }
 
   /**

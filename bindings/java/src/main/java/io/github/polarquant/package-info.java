@@ -6,7 +6,8 @@
  * <p>{@link io.github.polarquant.Index} keeps rows and searches them. {@link
  * io.github.polarquant.Codec} makes codes that you keep yourself, and {@link
  * io.github.polarquant.CodeBlocks} keeps such codes in the order that is searched fastest. {@link
- * io.github.polarquant.Advice} tells which code to take for your vectors.
+ * io.github.polarquant.Advice} tells which code to take for your vectors. {@link
+ * io.github.polarquant.IndexBuilder} makes an index file of more rows than memory holds.
  *
  * <h2>Vectors</h2>
  *

@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Arrays;
 
 /**
  * Makes, uses and frees objects many times: Leak [ROUNDS [MOST_KIB]]. Ends with 1 where the process
@@ -81,6 +83,10 @@ final class Leak {
     Filter throwing = Filter.predicate(id -> { throw new IllegalArgumentException("mine"); });
     Expect.thrown(
         IllegalArgumentException.class, () -> index.search(QUERY, 1, ONE.withFilter(throwing)));
+    Path none = Paths.get("/no/such");
+    Expect.thrown(PolarException.StateMismatch.class, () -> new IndexBuilder(none, index));
+    Expect.thrown(
+        PolarException.InputOutput.class, () -> Index.openShards(Arrays.asList(none, none)));
   }
 
   /** KiB of memory that the process has, after a collection. */
