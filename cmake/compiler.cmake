@@ -46,6 +46,13 @@ if(POLARQUANT_FUZZ)
 endif()
 target_include_directories(polarquant_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 
+# Sources that differ between systems end in its name: x_posix.cc, x_windows.cc.
+if(WIN32)
+  set(POLARQUANT_SYSTEM windows)
+else()
+  set(POLARQUANT_SYSTEM posix)
+endif()
+
 # One object library per layer: named sources only, hidden symbols, lower layers linked.
 function(polarquant_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})

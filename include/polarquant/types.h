@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(POLAR_BUILD) && defined(__GNUC__)
+#if defined(POLAR_BUILD) && defined(_WIN32)
+#define POLAR_API __declspec(dllexport)
+#elif defined(POLAR_BUILD) && defined(__GNUC__)
 #define POLAR_API __attribute__((visibility("default")))
 #else
 #define POLAR_API

@@ -90,7 +90,7 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
   parallel_for(tasks, thread_count(0, tasks), [&](int64_t task, int) {
     AlignedVector<float> u(dim), rotated(dim), decoded(dim);
     std::vector<uint8_t> code(quantizer.code_bytes());
-    const int64_t end = std::min(std::ssize(row_errors), (task + 1) * kRowsOfTask);
+    const int64_t end = std::min<int64_t>(std::ssize(row_errors), (task + 1) * kRowsOfTask);
     for (int64_t i = task * kRowsOfTask; i < end; ++i) {
       if (!rows.write(first + i * stride, u.data())) continue;
       rotated = u;

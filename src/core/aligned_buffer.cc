@@ -3,9 +3,7 @@
 
 #include <cstdint>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "src/core/platform/platform.h"
 
 namespace polarquant {
 namespace {
@@ -45,10 +43,7 @@ std::align_val_t alignment_for(size_t bytes) {
 void* allocate_aligned(size_t bytes) {
   if (bytes <= kMostPadded) return allocate_padded(bytes);
   void* memory = ::operator new(bytes, alignment_for(bytes));
-#ifdef __linux__
-  // Only a request: where the system refuses it, pages stay small.
-  if (bytes >= kHugePage) static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
-#endif
+  if (bytes >= kHugePage) platform::ask_for_huge_pages(memory, bytes);
   return memory;
 }
 

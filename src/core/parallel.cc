@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/parallel.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 
+#include "src/core/platform/platform.h"
 #include "src/core/threads.h"
 #include "src/core/work_progress.h"
 
@@ -16,15 +15,15 @@ namespace {
 
 std::atomic<bool> forked{false};
 
-const int kForkHandler =
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+const bool kForksAreKnown =
+    platform::on_fork_in_child([] { forked.store(true, std::memory_order_relaxed); });
 
 }  // namespace
 
 bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed); }
 
 int thread_count(int requested, int64_t iterations) noexcept {
-  if (kForkHandler != 0 || in_forked_child()) return 1;
+  if (!kForksAreKnown || in_forked_child()) return 1;
   const int64_t wanted = requested > 0 ? requested : default_threads();
   return static_cast<int>(std::max<int64_t>(1, std::min(wanted, iterations)));
 }

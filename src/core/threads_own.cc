@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/core/parallel.h"
+#include "src/core/platform/platform.h"
 #include "src/core/threads.h"
 
 namespace polarquant {
@@ -71,22 +72,27 @@ uint32_t wait_while(const std::atomic<uint32_t>& state, uint32_t value, int most
   return state.load(std::memory_order_acquire);
 }
 
-class Worker {
+/// What a helping thread waits for and does.
+class HelpedLoops {
  public:
-  explicit Worker(int number) : number_(number), thread_([this] { work(); }) {}
-  ~Worker() {
-    set(kEnding);
-    thread_.join();
-  }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  explicit HelpedLoops(int number) : number_(number) {}
 
+  void work() noexcept {
+    in_loop = true;
+    int threads = 1;
+    while (wait_while(state_, kIdle, spins(threads)) == kWorking) {
+      threads = threads_;
+      (*body_)(number_);
+      set(kIdle);
+    }
+  }
   void begin(const Body& body, int threads) noexcept {
     body_ = &body;
     threads_ = threads;
     set(kWorking);
   }
   void wait_for_end(int threads) noexcept { wait_while(state_, kWorking, spins(threads)); }
+  void end() noexcept { set(kEnding); }
 
  private:
   static constexpr uint32_t kIdle = 0;
@@ -97,21 +103,34 @@ class Worker {
     state_.store(state, std::memory_order_release);
     state_.notify_one();
   }
-  void work() noexcept {
-    in_loop = true;
-    int threads = 1;
-    while (wait_while(state_, kIdle, spins(threads)) == kWorking) {
-      threads = threads_;
-      (*body_)(number_);
-      set(kIdle);
-    }
-  }
 
   const int number_;
   const Body* body_ = nullptr;
   int threads_ = 1;
   std::atomic<uint32_t> state_{kIdle};
-  std::thread thread_;  // begins when all others are there
+};
+
+class Worker {
+ public:
+  explicit Worker(int number)
+      : loops_(std::make_shared<HelpedLoops>(number)),
+        thread_([loops = loops_] { loops->work(); }) {}
+  ~Worker() {
+    loops_->end();
+    if (platform::kEndingThreadsMayWait) {
+      thread_.join();
+    } else {
+      thread_.detach();  // it has its loops for itself
+    }
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  HelpedLoops& loops() { return *loops_; }
+
+ private:
+  std::shared_ptr<HelpedLoops> loops_;
+  std::thread thread_;
 };
 
 /// The threads that help one other.
@@ -129,15 +148,16 @@ class ThreadTeam {
   void run(int threads, const Body& body) {
     grow(threads - 1);
     const size_t helpers = std::min(workers_.size(), static_cast<size_t>(threads - 1));
-    for (size_t i = 0; i < helpers; ++i) workers_[i]->begin(body, threads);
+    for (size_t i = 0; i < helpers; ++i) workers_[i]->loops().begin(body, threads);
     in_loop = true;
     body(0);
     in_loop = false;
-    for (size_t i = 0; i < helpers; ++i) workers_[i]->wait_for_end(threads);
+    for (size_t i = 0; i < helpers; ++i) workers_[i]->loops().wait_for_end(threads);
   }
 
  private:
   void grow(int helpers) {
+    if (workers_.empty() && !platform::kEndingThreadsMayWait) platform::keep_library_loaded();
     try {
       while (std::ssize(workers_) < helpers)
         workers_.push_back(std::make_unique<Worker>(static_cast<int>(workers_.size()) + 1));

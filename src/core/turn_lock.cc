@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/turn_lock.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <new>
 
+#include "src/core/platform/platform.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 
@@ -14,7 +13,7 @@ namespace {
 
 /// Counted on in a forked child, where threads of the parent hold locks for ever.
 std::atomic<uint64_t> process{1};
-const int kForkHandler = pthread_atfork(nullptr, nullptr, [] { process.fetch_add(1); });
+const bool kForksAreKnown = platform::on_fork_in_child([] { process.fetch_add(1); });
 
 constexpr std::chrono::milliseconds kBetweenPolls(50);
 
@@ -31,7 +30,7 @@ TurnLock& require_outside(TurnLock& lock) {
 // A child has one thread at first.
 void TurnLock::begin_process_anew() {
   const uint64_t now = process.load(std::memory_order_relaxed);
-  if (process_.load(std::memory_order_relaxed) == now || kForkHandler != 0) return;
+  if (process_.load(std::memory_order_relaxed) == now || !kForksAreKnown) return;
   if (process_.exchange(now) == 0) return;  // it was not used before
   readers_ = 0;
   is_changing_ = false;

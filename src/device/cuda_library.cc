@@ -1,52 +1,42 @@
 // SPDX-License-Identifier: MIT
 #include "src/device/cuda_library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "src/core/platform/platform.h"
+
 namespace polarquant::device {
 namespace {
-
-constexpr char kLibraryName[] = "libpolarquant_cuda.so.0";
 
 struct Loaded {
   const cuda::FunctionTable* functions = nullptr;
   std::string error;
 };
 
-/// The folder of the library, or program, that this code is in; "" where that is not known.
-std::string own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&cuda_functions), &info) == 0) return "";
-  const std::string path = info.dli_fname != nullptr ? info.dli_fname : "";
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
 std::vector<std::string> places() {
   const char* given = std::getenv("POLARQUANT_CUDA_LIBRARY");
   if (given != nullptr && *given != 0) return {given};
-  std::vector<std::string> found;
-  const std::string folder = own_folder();
-  if (!folder.empty()) found.push_back(folder + kLibraryName);
-  found.emplace_back(kLibraryName);
-  return found;
+  const std::string file = platform::library_file("polarquant_cuda");
+  const std::string folder =
+      platform::folder_of_code(reinterpret_cast<const void*>(&cuda_functions));
+  if (folder.empty()) return {file};
+  return {folder + file, file};
 }
 
 Loaded load() {
   Loaded loaded;
   for (const std::string& place : places()) {
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::string error;
+    void* const library = platform::open_library(place, &error);
     if (library == nullptr) {
-      const char* text = dlerror();
-      loaded.error += (loaded.error.empty() ? "" : "; ") + std::string(text != nullptr ? text : "");
+      loaded.error += (loaded.error.empty() ? "" : "; ") + error;
       continue;
     }
     using EntryPoint = const cuda::FunctionTable* (*)();
-    const auto entry = reinterpret_cast<EntryPoint>(dlsym(library, cuda::kEntryPoint));
+    const auto entry =
+        reinterpret_cast<EntryPoint>(platform::find_function(library, cuda::kEntryPoint));
     const cuda::FunctionTable* functions = entry != nullptr ? entry() : nullptr;
     if (functions != nullptr && functions->version == cuda::kInterfaceVersion &&
         functions->table_bytes == sizeof(cuda::FunctionTable)) {
@@ -54,7 +44,7 @@ Loaded load() {
       return loaded;
     }
     loaded.error = place + ": it belongs to another version of this library";
-    dlclose(library);
+    platform::close_library(library);
     return loaded;
   }
   return loaded;

@@ -11,7 +11,7 @@
 
 #include "src/io/byte_sink.h"
 #include "src/io/byte_source.h"
-#include "src/io/posix_file.h"
+#include "src/io/file_folder.h"
 
 namespace polarquant {
 
@@ -37,19 +37,12 @@ class AtomicFile final : public ByteSink {
  private:
   void make_temporary();
   void flush();
-  /// All of them, by calls of `write_some`(from, count), as write(2).
-  template <typename WriteSome>
-  void write_all(const unsigned char* from, size_t bytes, const WriteSome& write_some);
-  void sync_folder() const;
 
   std::string path_;
-  /// Names are looked up in the open folder: a deep path costs nothing, and a folder that is moved
-  /// meanwhile takes its file with it.
-  std::unique_ptr<PosixFile> folder_;
-  bool folder_is_readable_ = true;
+  std::unique_ptr<FileFolder> folder_;
   std::string name_;
   std::string temporary_;
-  std::unique_ptr<PosixFile> file_;
+  std::unique_ptr<SystemFile> file_;
   std::vector<unsigned char> buffer_;
   bool committed_ = false;
 };

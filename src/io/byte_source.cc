@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "src/io/byte_source.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "src/core/status.h"
-#include "src/io/posix_file.h"
+#include "src/io/system_file.h"
 
 namespace polarquant {
 namespace {
@@ -22,25 +18,23 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(std::unique_ptr<PosixFile> file)
+  explicit FileSource(std::unique_ptr<SystemFile> file)
       : file_(std::move(file)), total_(file_->bytes()) {}
 
   void read(void* data, size_t bytes) override {
     auto* into = static_cast<uint8_t*>(data);
     while (bytes > 0) {
-      const ssize_t count = ::read(file_->descriptor(), into, bytes);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail_with_errno(file_->path(), "read");
+      const size_t count = file_->read_some(into, bytes);
       if (count == 0) fail_truncated(position_, bytes);
       into += count;
-      bytes -= static_cast<size_t>(count);
-      position_ += static_cast<uint64_t>(count);
+      bytes -= count;
+      position_ += count;
     }
   }
   std::optional<uint64_t> total_bytes() const override { return total_; }
 
  private:
-  std::unique_ptr<PosixFile> file_;
+  std::unique_ptr<SystemFile> file_;
   uint64_t total_;
   uint64_t position_ = 0;
 };
@@ -88,10 +82,10 @@ class MemorySource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> file_source(const std::string& path) {
-  return file_source(std::make_unique<PosixFile>(path, O_RDONLY, "open"));
+  return file_source(std::make_unique<SystemFile>(path, SystemFile::Opening::read));
 }
 
-std::unique_ptr<ByteSource> file_source(std::unique_ptr<PosixFile> file) {
+std::unique_ptr<ByteSource> file_source(std::unique_ptr<SystemFile> file) {
   return std::make_unique<FileSource>(std::move(file));
 }
 

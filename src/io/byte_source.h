@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "src/io/posix_file.h"
+#include "src/io/system_file.h"
 
 namespace polarquant {
 
@@ -24,7 +24,7 @@ class ByteSource {
 
 /// Throws io when it cannot be opened or is no regular file.
 std::unique_ptr<ByteSource> file_source(const std::string& path);
-std::unique_ptr<ByteSource> file_source(std::unique_ptr<PosixFile> file);
+std::unique_ptr<ByteSource> file_source(std::unique_ptr<SystemFile> file);
 
 /// Fills up to `bytes` bytes and returns how many; 0 at the end.
 using ReadSome = std::function<size_t(void* data, size_t bytes)>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A file's bytes in memory as the system maps them, read-only. The file must keep its length: when
 // someone shortens it, reading past its new end stops the process (SIGBUS), as with every mapped
-// file. Replacing it by a new file of its name is fine.
+// file. Replacing it by a new file of its name is fine; Windows refuses both.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,6 @@ class MappedFile {
   bool is_resident(size_t offset) const;
 
  private:
-  void advise(size_t offset, size_t bytes, int advice) const;
-
   const uint8_t* data_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/io/parts_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -11,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "src/core/platform/platform.h"
 #include "src/core/status.h"
 
 namespace polarquant {
@@ -40,16 +38,16 @@ void require_done(const std::error_code& error, const std::string& path, const c
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+  for (fs::directory_iterator entry(platform::path_of(folder), error), end; !error && entry != end;
        entry.increment(error))
-    names.push_back(entry->path().filename().string());
+    names.push_back(platform::name_of(entry->path().filename()));
   require_done(error, folder, "read");
   return names;
 }
 
 void remove_file(const std::string& path) {
   std::error_code error;
-  fs::remove(path, error);
+  fs::remove(platform::path_of(path), error);
   require_done(error, path, "remove");
 }
 
@@ -58,16 +56,13 @@ void remove_file(const std::string& path) {
 PartsFolder::PartsFolder(const std::string& path, Opening opening) : folder_(path + ".parts") {
   std::error_code error;
   if (opening == Opening::make) {
-    fs::create_directory(folder_, error);
+    fs::create_directory(platform::path_of(folder_), error);
     require_done(error, folder_, "make");
   } else {
-    require(fs::exists(state_path(), error), StatusCode::not_found,
-            "{}: there is no build to go on with", folder_);
+    require(has_state(), StatusCode::not_found, "{}: there is no build to go on with", folder_);
   }
-  lock_ =
-      std::make_unique<PosixFile>(folder_ + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, "make", 0666);
-  require(flock(lock_->descriptor(), LOCK_EX | LOCK_NB) == 0, StatusCode::io,
-          "{}: is in use by another builder", folder_);
+  lock_ = std::make_unique<SystemFile>(folder_ + "/lock", SystemFile::Opening::lock);
+  require(lock_->lock(), StatusCode::io, "{}: is in use by another builder", folder_);
   // One that ended meanwhile may have removed what was there.
   require(opening == Opening::make || has_state(), StatusCode::not_found,
           "{}: there is no build to go on with", folder_);
@@ -77,7 +72,7 @@ std::string PartsFolder::state_path() const { return folder_ + "/state.polar"; }
 
 bool PartsFolder::has_state() const {
   std::error_code error;
-  return fs::exists(state_path(), error);
+  return fs::exists(platform::path_of(state_path()), error);
 }
 
 int64_t PartsFolder::count() const {
@@ -109,7 +104,7 @@ void PartsFolder::remove() const {
   clear();
   remove_file(folder_ + "/lock");
   std::error_code error;
-  fs::remove(folder_, error);
+  fs::remove(platform::path_of(folder_), error);
 }
 
 }  // namespace polarquant

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "src/io/posix_file.h"
+#include "src/io/system_file.h"
 
 namespace polarquant {
 
@@ -32,7 +32,7 @@ class PartsFolder {
 
  private:
   const std::string folder_;
-  std::unique_ptr<PosixFile> lock_;
+  std::unique_ptr<SystemFile> lock_;
 };
 
 }  // namespace polarquant

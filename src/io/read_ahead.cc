@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/io/read_ahead.h"
 
-#include <sys/resource.h>
+#include "src/core/platform/platform.h"
 
 namespace polarquant {
 
@@ -11,9 +11,8 @@ bool ReadAhead::is_wanted() {
     searches_left_.store(left - 1, std::memory_order_relaxed);
     return true;
   }
-  rusage usage = {};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return false;
-  if (waits_.exchange(usage.ru_majflt, std::memory_order_relaxed) == usage.ru_majflt) return false;
+  const std::optional<long> waits = platform::page_waits();
+  if (!waits || waits_.exchange(*waits, std::memory_order_relaxed) == *waits) return false;
   tell_missing();
   return true;
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The codec calls of the C ABI: results as documented, for every family and metric, any number of
-// threads, and in a forked child.
-#include <sys/wait.h>
-#include <unistd.h>
-
+// The codec calls of the C ABI: results as documented, for every family and metric, and any number
+// of threads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -367,25 +364,4 @@ TEST_CASE("many threads may use one codec at a time", "[capi]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(4));
-}
-
-TEST_CASE("a forked child searches without hanging", "[capi]") {
-  const Coded coded("Polar2", POLAR_METRIC_L2);
-  const polar_search_options options = searching_on(2);
-  const Results expected = search(coded, 4, coded.x.data(), 10, &options);  // there are threads now
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(20);
-    Results found = expected;
-    const bool ok = polar_codec_search(coded.codec.get(), 4, coded.x.data(), kRows,
-                                       coded.codes.data(), coded.codes.size(), 10, &options,
-                                       found.scores.data(), found.ids.data()) == POLAR_OK &&
-                    found == expected;
-    _exit(ok ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
 }

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Indexes on several devices give what one device gives, by the C ABI: on devices that are none
 // (plain_devices.h), so that arguments, parts, threads, merging and failures are tested everywhere.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "src/core/platform/platform.h"
 #include "tests/capi/plain_devices.h"
 #include "tests/cuda/cuda_support.h"
+#include "tests/support/environment.h"
 
 namespace polarquant::test {
 namespace {
 
 /// The library looks for it when a CUDA call first needs it.
-const bool is_set = setenv("POLARQUANT_CUDA_LIBRARY", POLARQUANT_PLAIN_DEVICES, 1) == 0;
+const bool is_set = set_environment("POLARQUANT_CUDA_LIBRARY", POLARQUANT_PLAIN_DEVICES);
 
 const PlainDevices& plain_devices() {
   static const PlainDevices* devices = [] {
     REQUIRE(is_set);
-    void* library = dlopen(POLARQUANT_PLAIN_DEVICES, RTLD_NOW | RTLD_LOCAL);
-    INFO(POLARQUANT_PLAIN_DEVICES);
+    std::string error;
+    void* library = platform::open_library(POLARQUANT_PLAIN_DEVICES, &error);
+    INFO(error);
     REQUIRE(library != nullptr);
     using EntryPoint = const PlainDevices* (*)();
-    return reinterpret_cast<EntryPoint>(dlsym(library, kPlainDevicesEntry))();
+    return reinterpret_cast<EntryPoint>(platform::find_function(library, kPlainDevicesEntry))();
   }();
   return *devices;
 }

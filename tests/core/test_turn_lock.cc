@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/turn_lock.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -196,32 +193,4 @@ TEST_CASE("calls from inside a call", "[core][turns]") {
   }
   writer.join();
   CHECK(!InsideCall::is_inside(&lock));
-}
-
-TEST_CASE("a forked child does not wait for threads of its parent", "[core][turns]") {
-  TurnLock lock;
-  std::atomic<bool> holds{false};
-  std::atomic<bool> stop{false};
-  std::thread holder([&] {
-    Changing changing(lock);
-    changing.wait_for_readers();
-    holds = true;
-    wait_until([&] { return stop.load(); });
-  });
-  wait_until([&] { return holds.load(); });
-  const pid_t child = fork();
-  if (child == 0) {
-    { const Reading reading(lock); }
-    {
-      Changing changing(lock);
-      changing.wait_for_readers();
-    }
-    _exit(7);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
-  stop = true;
-  holder.join();
-  const Reading reading(lock);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What callers of block_search rely on beside its rows: values that are near the codec's scores,
-// results that are never left unwritten, arguments that are refused, progress, and a forked child
-// that searches.
+// results that are never left unwritten, arguments that are refused, and progress.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,7 +10,6 @@
 
 #include "src/codec/dot.h"
 #include "src/core/parallel.h"
-#include "tests/faiss/forked_search.h"
 #include "tests/scan/plain_search.h"
 #include "tests/support/learn_once.h"
 
@@ -179,17 +177,6 @@ TEST_CASE("block_search tells its progress and stops when told", "[scan][search]
                     [&] { search_blocks(rows, queries, 5, options); });
       CHECK(stops == 1);
     }
-  }
-}
-
-TEST_CASE("a forked child searches blocks after its parent did on threads", "[scan][search]") {
-  const ScanRows rows = made_up_rows("Polar2", 96, Metric::inner_product, 5000);
-  const std::vector<float> queries = normal_numbers(40 * 96, 4);
-  for (const float exactness : {kDefaultExactness, kScoreEveryRow}) {
-    const Found expected = search_blocks(rows, queries, 10, search_with(exactness, 4));
-    const ChildEnd end = run_in_child(
-        [&] { return search_blocks(rows, queries, 10, search_with(exactness, 4)) == expected; });
-    CHECK((end == ChildEnd::right));
   }
 }
 

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "src/core/platform/platform.h"
 #include "src/core/status.h"
 
 namespace polarquant::test {
@@ -17,9 +18,12 @@ namespace polarquant::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "polarquant-test-XXXXXX").string();
-    require(mkdtemp(name.data()) != nullptr, StatusCode::io, "{}: cannot make it", name);
-    path_ = name;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path();
+    std::random_device random;
+    do {
+      path_ = parent / format_text("polarquant-test-{:08x}", random());
+    } while (!std::filesystem::create_directory(path_));  // throws where none can be made
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -28,10 +32,12 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string file(const std::string& name) const {
+    return platform::name_of(path_ / platform::path_of(name));
+  }
   /// Writes the file and returns its path.
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream out(file(name), std::ios::binary);
+    std::ofstream out(path_ / platform::path_of(name), std::ios::binary);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     require(out.good(), StatusCode::io, "{}: cannot write it", name);
     return file(name);

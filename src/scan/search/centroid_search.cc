@@ -169,7 +169,7 @@ void CentroidSearch::choose(const CentroidRequest& request, int64_t query,
     for (const int32_t list : *request.among) some.push_back(similarity[static_cast<size_t>(list)]);
     similarity = some;
   }
-  const int64_t wanted = std::min(request.nprobe, std::ssize(similarity));
+  const int64_t wanted = std::min<int64_t>(request.nprobe, std::ssize(similarity));
   if (wanted > 0) {
     ByteVectors::find_candidates(similarity, margin, wanted, &found);
   } else {

@@ -159,7 +159,8 @@ void KeptVectors::find_candidates(const PreparedQuery& query, int64_t k, int64_t
     memory->similarity.insert(memory->similarity.end(), first, first + in_tile);
   }
   ByteVectors::find_candidates(memory->similarity, bytes_.margin(rounded),
-                               std::min(wanted, std::ssize(memory->similarity)), &memory->found);
+                               std::min<int64_t>(wanted, std::ssize(memory->similarity)),
+                               &memory->found);
   // Only the last tile of all may have fewer than others.
   for (const int64_t found : memory->found) {
     const int64_t tile = memory->tiles[static_cast<size_t>(found / kTileQueries)];

@@ -167,7 +167,7 @@ HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const uint8_t* ring, s
   struct Entries {
     __m512i halves[2];
   };
-  const auto look_up = [&] HWY_ATTR {
+  const auto look_up = [&]() HWY_ATTR {
     const ByteTable table(entries);
     entries += WindowTables::kEntries;
     windows.advance();

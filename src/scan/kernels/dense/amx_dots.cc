@@ -3,13 +3,13 @@
 
 #include "src/scan/kernels/dense/query_tile_dots.h"
 
-#if defined(__x86_64__) && defined(__linux__)
+#ifdef __x86_64__
 #include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
+
+#include "src/core/platform/platform.h"
 
 namespace polarquant {
 namespace {
@@ -30,14 +30,6 @@ bool cpu_has_amx_bytes() noexcept {
   return (d & kTile) != 0 && (d & kInt8) != 0;
 }
 
-/// Tile registers are given to a process that asks (Linux, Documentation/arch/x86/xstate.rst); the
-/// permission holds for all threads.
-bool kernel_permits_tiles() noexcept {
-  constexpr int kRequestPermission = 0x1023;
-  constexpr int kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
 /// Operand of ldtilecfg: Intel SDM, vol. 1, 18.3.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
@@ -50,7 +42,7 @@ struct alignas(64) TileConfig {
 }  // namespace
 
 bool amx_is_usable() noexcept {
-  static const bool usable = cpu_has_amx_bytes() && kernel_permits_tiles();
+  static const bool usable = cpu_has_amx_bytes() && platform::permits_amx_tiles();
   return usable && amx_is_allowed.load(std::memory_order_relaxed);
 }
 
@@ -127,7 +119,7 @@ void allow_amx(bool /*allowed*/) noexcept {}
 void amx_begin() noexcept {}
 void amx_end() noexcept {}
 void amx_query_tile_dots(const int8_t*, int, const int8_t*, int, int32_t*) {
-  fail(StatusCode::internal, "AMX kernels are for x86-64 Linux");
+  fail(StatusCode::internal, "AMX kernels are for x86-64");
 }
 
 }  // namespace polarquant

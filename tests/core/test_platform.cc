@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What differs between systems, and what it has in common.
+#include "src/core/platform/platform.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace polarquant::test {
+namespace {
+
+const std::string kName = "caf\xc3\xa9 \xe5\x90\x91\xe9\x87\x8f \xf0\x9f\xa7\xad.polar";
+
+TEST_CASE("names in UTF-8 are paths, and back", "[core]") {
+  CHECK(platform::path_of("").empty());
+  CHECK(platform::name_of(platform::path_of(kName)) == kName);
+  CHECK(platform::path_of(kName) ==
+        std::filesystem::path(std::u8string(kName.begin(), kName.end())));
+  const TemporaryFolder folder;
+  const std::filesystem::path path = platform::path_of(folder.file(kName));
+  std::ofstream(path) << "here";
+  CHECK(std::filesystem::file_size(path) == 4);
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path()))
+    CHECK(platform::name_of(entry.path().filename()) == kName);
+}
+
+TEST_CASE("a library that is not there is said to be so", "[core]") {
+  std::string error;
+  CHECK(platform::open_library("polarquant_none", &error) == nullptr);
+  CHECK(error.find("polarquant_none") != std::string::npos);
+  CHECK(error.size() > std::string("polarquant_none").size() + 5);
+  CHECK(platform::library_file("some").find("some") != std::string::npos);
+}
+
+int some_function() { return 7; }
+
+TEST_CASE("the folder of this program is known", "[core]") {
+  const std::string folder =
+      platform::folder_of_code(reinterpret_cast<const void*>(&some_function));
+  REQUIRE(!folder.empty());
+  CHECK((folder.back() == '/' || folder.back() == '\\'));
+  CHECK(std::filesystem::is_directory(platform::path_of(folder)));
+}
+
+TEST_CASE("waits for pages are counted upwards", "[core]") {
+  const auto before = platform::page_waits();
+  const auto after = platform::page_waits();
+  REQUIRE(before.has_value());
+  CHECK(*after >= *before);
+}
+
+}  // namespace
+}  // namespace polarquant::test
