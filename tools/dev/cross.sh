@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Commands of dev.sh that build for other systems: cross.
 
-# What zig calls them. Programs for glibc need that or a newer one.
-cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl)
+# What zig calls them. Programs for glibc and macOS need that version or a newer one.
+cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
+  x86_64-windows-gnu aarch64-macos.11.0 x86_64-macos.10.15)
 
 # source_options: what CMake fetches is taken from POLARQUANT_SOURCES instead, a folder of folders, where it has it.
 source_options() {
@@ -33,11 +34,9 @@ need_zig() {
   chmod +x "$zig_tools"/*
 }
 
-# cross TARGET: builds the self-contained library and its tests, runs them, and checks the file.
-cross() {
-  local emulator='' options=() selection=(--label-exclude '^slow$')
-  need_zig "$1"
-  # What runs the programs here, and their loader.
+# need_emulator TARGET: sets emulator to what runs the target's programs here, with their loader; installs it.
+need_emulator() {
+  emulator=''
   case $1 in
     aarch64-linux-gnu*)
       need_packages qemu-user-static libc6-arm64-cross
@@ -49,14 +48,55 @@ cross() {
       emulator=qemu-aarch64-static
       ;;
     x86_64-linux-musl) need_packages musl ;;
+    x86_64-windows-gnu)
+      need_packages wine64 llvm-14
+      emulator=/usr/lib/wine/wine64
+      # A Windows of this build folder's own, without a word of what it does not have.
+      export WINEPREFIX=$root/build-cross/wine WINEDEBUG=-all
+      mkdir -p "$WINEPREFIX"
+      ;;
+    *-macos*) need_packages llvm-14 ;;
   esac
+}
+
+# build_target TARGET [cmake -D arguments…]: into build-cross/TARGET, and sets library to the self-contained library.
+build_target() {
+  local options=() emulator target=$1
+  need_zig "$target"
+  need_emulator "$target"
   mapfile -t options < <(source_options)
-  build_dir=$root/build-cross/$1
-  build "${options[@]}" "-DCMAKE_TOOLCHAIN_FILE=$root/cmake/zig.cmake" "-DPOLARQUANT_TARGET=$1" \
+  build_dir=$root/build-cross/$target
+  build "${options[@]}" "-DCMAKE_TOOLCHAIN_FILE=$root/cmake/zig.cmake" "-DPOLARQUANT_TARGET=$target" \
     "-DPOLARQUANT_ZIG_TOOLS=$zig_tools" "-DPOLARQUANT_EMULATOR=$emulator" -DPOLARQUANT_STATIC=ON \
-    -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF -DPOLARQUANT_TESTS=ON
-  "$root/tests/abi/check_self_contained.sh" "$build_dir/lib/libpolarquant.so"
-  ctest --test-dir "$build_dir" --output-on-failure --parallel 2 "${selection[@]}"
+    -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF "${@:2}"
+  case $target in
+    *-windows-*) library=$build_dir/bin/tests/polarquant.dll ;;
+    *-macos*) library=$build_dir/lib/libpolarquant.0.dylib ;;
+    *) library=$build_dir/lib/libpolarquant.so ;;
+  esac
+}
+
+# check_library TARGET: what the built file exports and needs.
+check_library() {
+  local symbols=$root/tests/capi/polarquant_symbols.txt
+  case $1 in
+    *-windows-*) python3 "$root/tests/abi/check_other_library.py" "$library" "$symbols" ;;
+    *-macos*) python3 "$root/tests/abi/check_other_library.py" "$library" "$symbols" "${1##*-macos.}" ;;
+    *) "$root/tests/abi/check_self_contained.sh" "$library" ;;
+  esac
+}
+
+# cross TARGET: builds the self-contained library and its tests, checks the file, and runs the tests. Programs for macOS
+# cannot be run here: they are compiled and linked.
+cross() {
+  local library
+  build_target "$1" -DPOLARQUANT_TESTS=ON
+  check_library "$1"
+  if [[ $1 == *-macos* ]]; then
+    say "not run: there is no macOS here"
+    return
+  fi
+  ctest --test-dir "$build_dir" --output-on-failure --parallel 2 --label-exclude '^slow$'
 }
 
 command_cross() {
