@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import sys
 from ctypes import c_char_p, c_float, c_int32, c_int64, c_size_t, c_void_p
 from typing import Any, TypeVar
 
@@ -201,10 +202,16 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+def library_name() -> str:
+    """What this system calls the library inside the package."""
+    names = {"win32": "polarquant.dll", "darwin": "libpolarquant.dylib"}
+    return names.get(sys.platform, "libpolarquant.so")
+
+
 def library_path() -> str:
     """Where the library lies."""
     return os.environ.get("POLARQUANT_LIBRARY") or str(
-        pathlib.Path(__file__).with_name("libpolarquant.so")
+        pathlib.Path(__file__).with_name(library_name())
     )
 
 
@@ -220,8 +227,8 @@ def _load() -> ctypes.CDLL:
     except (OSError, AttributeError) as error:
         raise ImportError(
             f"polarquant: its shared library cannot be used: {error}. Install the package (pip "
-            "install ./bindings/python), or set POLARQUANT_LIBRARY to a libpolarquant.so of the "
-            "same version",
+            "install ./bindings/python), or set POLARQUANT_LIBRARY to the library of the same "
+            "version",
             name="polarquant",
             path=path,
         ) from error

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Runs the Python package's tests from a wheel for 64-bit ARM, by Debian's Python and NumPy for ARM under qemu. Their
+# packages are unpacked into a folder, not installed: they do not go beside this machine's.
+# usage: check_aarch64.sh ROOT FOLDER WHEEL
+set -euo pipefail
+root=$(realpath "$1")
+folder=$(realpath --canonicalize-missing "$2")
+wheel=$(realpath "$3")
+system=$folder/system
+
+if [[ ! -e $folder/made ]]; then
+  rm -rf "$folder"
+  mkdir -p "$folder/packages" "$system"
+  dpkg --print-foreign-architectures | grep --quiet arm64 || dpkg --add-architecture arm64
+  apt-get -qq update
+  cd "$folder/packages"
+  # What the interpreter and NumPy load.
+  packages=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib python3-numpy libc6 libgcc-s1 libstdc++6
+    libgfortran5 libblas3 liblapack3 libexpat1 libffi8 libbz2-1.0 liblzma5 libssl3 libsqlite3-0 libuuid1 libcrypt1 zlib1g)
+  apt-get -qq download "${packages[@]/%/:arm64}"
+  for package in *.deb; do dpkg --extract "$package" "$system"; done
+  touch "$folder/made"
+fi
+
+rm -rf "$folder/site"
+mkdir -p "$folder/site"
+python3 -m zipfile -e "$wheel" "$folder/site"
+libraries=/usr/lib/aarch64-linux-gnu
+cd "$root/bindings/python/tests"
+PYTHONPATH=$folder/site:$system/usr/lib/python3/dist-packages PYTHONHOME=$system/usr OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 \
+  qemu-aarch64-static -L "$system" -E "LD_LIBRARY_PATH=$libraries/blas:$libraries/lapack" \
+  "$system/usr/bin/python3.11" -m unittest "${@:4}"
