@@ -33,8 +33,10 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools
       --clang          install clang too: the bytes of codes are compared between compilers
   cross [TARGET…]      build the self-contained library for other systems by zig's compiler, which is installed by pip,
-                       and run its tests, under qemu where the processor is another; by default for all targets:
-                       x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
+                       check what the file needs and exports, and run its tests, under qemu where the processor is
+                       another and under Wine for Windows; those for macOS are linked and not run. By default for all
+                       targets: x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
+                       x86_64-windows-gnu aarch64-macos.11.0 x86_64-macos.10.15
   check [--full]       what .ci/run does, and the C ABI beside the last tag's; with --full all that there is:
                        sanitizers, without FAISS, self-contained, other FAISS and Highway releases, every fuzz target
                        for a minute (an hour or two)
@@ -46,6 +48,12 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   build                build everything into build/
   wheel                build the Python package into dist/, for every Python 3 and other machines with this
                        glibc or a newer one, and try it in a fresh virtual environment
+  wheels [TARGET…]     build wheels of the self-contained library, which has codes and no index, for the targets of
+                       cross into dist/; docs/install.md says what works in them
+  sdist                make the archive that pip builds the Python package from, with indexes, where a compiler and
+                       the dependencies are
+  packages             build Debian packages into dist/, check them by lintian, and, as root with debootstrap, install,
+                       use and remove them in a bare system
   docs                 build the site of the pages into build-docs/site; the test site opens it in a browser
   bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
   speed [BASE] [ARGUMENTS]
@@ -94,6 +102,10 @@ source "$root/tools/dev/packages.sh"
 source "$root/tools/dev/build.sh"
 # shellcheck source=tools/dev/cross.sh
 source "$root/tools/dev/cross.sh"
+# shellcheck source=tools/dev/wheels.sh
+source "$root/tools/dev/wheels.sh"
+# shellcheck source=tools/dev/debian.sh
+source "$root/tools/dev/debian.sh"
 # shellcheck source=tools/dev/checks.sh
 source "$root/tools/dev/checks.sh"
 
@@ -207,7 +219,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | cross | check | fuzz | tidy | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | cross | wheels | sdist | packages | check | fuzz | tidy | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi
