@@ -4,7 +4,10 @@
 'use strict';
 
 const assert = require('assert');
-const { CodeBlocks, Codec, Index, PreparedFilter, advise } = require('..');
+const path = require('path');
+const { inFolder, polarquant } = require('./support.js');
+
+const { CodeBlocks, Codec, Index, IndexBuilder, PreparedFilter, advise, mergeFiles } = polarquant;
 
 const DIM = 16;
 const x = Float32Array.from({ length: 30 * DIM }, (_, i) => Math.sin(i * i));
@@ -43,9 +46,30 @@ async function round() {
   assert.throws(() => codec.info, /is closed/);
 }
 
+/** A file built in parts, and another merged of it. */
+async function build(folder) {
+  const file = path.join(folder, 'built');
+  const index = new Index('Polar4', DIM, 'l2');
+  await assert.rejects(IndexBuilder.create(file, index), { status: 30 });
+  index.trainSync(x);
+  const builder = await IndexBuilder.create(file, index);
+  const calls = [builder.add(x), builder.writePart(), builder.add(query, { progress: () => {} })];
+  calls.push(builder.addWithIds(query, [3]).catch((error) => assert.strictEqual(error.status, 10)));
+  await Promise.all(calls);
+  const finish = builder.finish();
+  builder.close();
+  await finish;
+  await mergeFiles([file, file], path.join(folder, 'merged'));
+  const shards = await Index.openShards([file, path.join(folder, 'merged')]);
+  assert.strictEqual(shards.ntotal, 93);
+  await assert.rejects(Index.openShards([file, 'none']), { status: 90 });
+  for (const object of [index, shards]) object.close();
+}
+
 (async () => {
   const count = Number(process.argv[2]);
   for (let i = 0; i < count; ++i) await round();
+  for (let i = 0; i < count / 10; ++i) await inFolder(build);
   await assert.rejects(advise(x, DIM), { status: 10 });
   // What is garbage now would seem to be lost.
   for (let i = 0; i < 5 && globalThis.gc; ++i) {

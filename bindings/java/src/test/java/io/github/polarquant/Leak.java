@@ -2,6 +2,7 @@
 package io.github.polarquant;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
@@ -70,6 +71,32 @@ final class Leak {
       if (round % 16 == 0) {
         fail(index, codec, codes);
       }
+      if (round % 256 == 0) {
+        build();
+      }
+    }
+  }
+
+  /** A file built in parts, which takes longer than all else, since it is written to disk. */
+  private static void build() {
+    try (Index index = new Index("Polar4", DIM, Metric.L2)) {
+      Path folder = Files.createTempDirectory("polarquant-leak");
+      Path file = folder.resolve("built");
+      index.train(X);
+      try (IndexBuilder builder = new IndexBuilder(file, index)) {
+        builder.add(X);
+        builder.writePart();
+        builder.add(X);
+        builder.finish(WorkOptions.DEFAULT.withProgress(done -> true));
+      }
+      Index.mergeFiles(Arrays.asList(file, file), file, WorkOptions.DEFAULT);
+      try (Index shards = Index.openShards(Arrays.asList(file, file))) {
+        Expect.equal(shards.ntotal(), 32);
+      }
+      Files.delete(file);
+      Files.delete(folder);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
     }
   }
 
