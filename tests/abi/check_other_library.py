@@ -17,7 +17,8 @@ import sys
 
 # What every Windows 10 has, the C library (ucrtbase, by its API sets) included.
 WINDOWS_LIBRARIES = re.compile(
-    r"(kernel32|advapi32|ntdll|bcrypt|bcryptprimitives|ws2_32|api-ms-win-[a-z0-9-]+)\.dll", re.IGNORECASE
+    r"(kernel32|advapi32|ntdll|bcrypt|bcryptprimitives|ws2_32|api-ms-win-[a-z0-9-]+)\.dll",
+    re.IGNORECASE,
 )
 # zig's linker for macOS hides no symbol of the C++ library that programs may replace, and has two names of
 # its own. They are weak: a process takes one definition of each for all, which all are malloc's.
@@ -30,7 +31,9 @@ def objdump(*arguments):
     program = next((name for name in names if shutil.which(name)), None)
     if program is None:
         raise SystemExit("check_other_library.py: there is no llvm-objdump")
-    ran = subprocess.run([program, *map(str, arguments)], capture_output=True, check=True, text=True)
+    ran = subprocess.run(
+        [program, *map(str, arguments)], capture_output=True, check=True, text=True
+    )
     return ran.stdout
 
 
@@ -43,7 +46,10 @@ def read_windows(library):
     wrong = []
     characteristics = re.search(r"^DllCharacteristics\s+([0-9a-f]+)", text, re.MULTILINE)
     flags = int(characteristics[1], 16) if characteristics else 0
-    for bit, what in ((0x40, "its address is the same everywhere"), (0x100, "its data may run as code")):
+    for bit, what in (
+        (0x40, "its address is the same everywhere"),
+        (0x100, "its data may run as code"),
+    ):
         if not flags & bit:
             wrong.append(what)
     return exported, needed, wrong
@@ -59,7 +65,9 @@ def read_macos(library, oldest):
     commands = objdump("--macho", "--private-headers", library)
     needed = re.findall(r"cmd LC_LOAD\w*DYLIB\s+cmdsize \d+\s+name (\S+)", commands)
     wrong = []
-    version = re.search(r"(?:minos|LC_VERSION_MIN_MACOSX\s+cmdsize \d+\s+version) ([\d.]+)", commands)
+    version = re.search(
+        r"(?:minos|LC_VERSION_MIN_MACOSX\s+cmdsize \d+\s+version) ([\d.]+)", commands
+    )
     if version is None or version[1] != oldest:
         wrong.append(f"is for macOS {version[1] if version else 'unknown'}, not {oldest}")
     name = re.search(r"cmd LC_ID_DYLIB\s+cmdsize \d+\s+name (\S+)", commands)
@@ -88,7 +96,9 @@ def main(arguments):
     for line in wrong:
         print(f"{library}: {line}")
     if not wrong:
-        print(f"{len(set(exported))} exported names, as listed; needs {', '.join(sorted(set(needed)))}")
+        print(
+            f"{len(set(exported))} exported names, as listed; needs {', '.join(sorted(set(needed)))}"
+        )
     return 1 if wrong else 0
 
 

@@ -16,7 +16,17 @@ import subprocess
 import sys
 
 # What a build of the library and of SQLite's extension reads.
-PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "src", "cuda", "tools", "bindings/python", "bindings/sqlite")
+PARTS = (
+    "CMakeLists.txt",
+    "LICENSE",
+    "cmake",
+    "include",
+    "src",
+    "cuda",
+    "tools",
+    "bindings/python",
+    "bindings/sqlite",
+)
 # Paths in pyproject.toml: in the repository, and in the archive.
 PATHS = {
     'cmake.source-dir = "../.."': 'cmake.source-dir = "."',
@@ -31,7 +41,9 @@ def tracked(root):
     """The repository's files of these parts."""
     listed = subprocess.run(
         ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", *PARTS],
-        check=True, capture_output=True, text=True,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
 
@@ -53,7 +65,9 @@ def main(arguments):
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
     (folder / "bindings/python/pyproject.toml").unlink()
     subprocess.run(
-        [sys.executable, "-m", "build", "--sdist", "--outdir", out, folder], check=True, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "build", "--sdist", "--outdir", out, folder],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     print(max(out.glob("polarquant-*.tar.gz"), key=lambda path: path.stat().st_mtime))
     return 0

@@ -45,7 +45,9 @@ def zig_folder(cache):
 def licences_of(build, platform):
     """{file name: path}; fails where one is not there."""
     cache = cache_of(build)
-    found = {f"{name}.txt": pathlib.Path(cache[where]) / file for name, (where, file) in INSIDE.items()}
+    found = {
+        f"{name}.txt": pathlib.Path(cache[where]) / file for name, (where, file) in INSIDE.items()
+    }
     runtime = {**RUNTIME, **(RUNTIME_OF_WINDOWS if platform.startswith("win") else {})}
     zig = zig_folder(cache)
     found.update({f"{name}.txt": zig / path for name, path in runtime.items()})
@@ -72,7 +74,9 @@ def main(arguments):
     platform = arguments[2]
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["wheel", "unpack", "--dest", folder, modules], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["wheel", "unpack", "--dest", folder, modules], check=True, stdout=subprocess.DEVNULL
+        )
         (unpacked,) = pathlib.Path(folder).iterdir()
         (metadata,) = unpacked.glob("*.dist-info")
         shutil.copyfile(library, unpacked / "polarquant" / NAMES[library.suffix])
@@ -84,11 +88,15 @@ def main(arguments):
         shutil.copyfile(root / "LICENSE", metadata / "licenses" / "LICENSE")
         set_tag(metadata / "WHEEL", platform)
         before = set(out.iterdir())
-        subprocess.run(["wheel", "pack", "--dest-dir", out, unpacked], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["wheel", "pack", "--dest-dir", out, unpacked], check=True, stdout=subprocess.DEVNULL
+        )
         named = f"{'-'.join(modules.name.split('-')[:2])}-py3-none-{platform}.whl"
         made = out / named
         if not made.is_file():
-            raise SystemExit(f"pack_wheel.py: no {named} among {sorted(set(out.iterdir()) - before)}")
+            raise SystemExit(
+                f"pack_wheel.py: no {named} among {sorted(set(out.iterdir()) - before)}"
+            )
         print(made)
     return 0
 
