@@ -23,7 +23,7 @@ command_packages() {
   need_packages "${packages_build[@]}" lintian dpkg-dev
   build_dir=$root/build-packages
   build -DPOLARQUANT_PACKAGES=ON -DCMAKE_INSTALL_PREFIX=/usr -DPOLARQUANT_CUDA=OFF -DPOLARQUANT_TESTS=OFF \
-    -DPOLARQUANT_BENCH=OFF
+    -DPOLARQUANT_BENCH=OFF -DPOLARQUANT_SQLITE=OFF
   rm -f "$build_dir"/*.deb
   (cd "$build_dir" && quietly cpack)
   # CPack's scripts call ldconfig a second time: the trigger in the package has it called.
