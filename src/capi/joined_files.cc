@@ -48,7 +48,7 @@ std::unique_ptr<polar_index> load_without_rows(const std::string& path) {
     std::unique_ptr<polar_index> index = read_handle(SectionReader(file), false);
     require(can_join_rows(*index->faiss), StatusCode::unsupported,
             "\"{}\" is of a kind that is not built in parts", index->description);
-    join_rows(*rows->faiss, *index->faiss, {JoinedLists::Copies::last, 0});
+    join_rows(*rows->faiss, *index->faiss, {JoinedLists::Copies::last, 0, false});
     index->ids = CallerIds();
     index->row_ids = polar_index::IdOrigin::undecided;
     return index;

@@ -161,7 +161,7 @@ TEST_CASE("an index like that of a file makes the same bytes", "[capi][merge_fil
       const TemporaryFolder folder;
       const IndexHandle trained = rows().trained(kind.description, POLAR_METRIC_COSINE);
       const IndexHandle first = clone(trained);
-      rows().add(first, !kind.takes_none, 0, 700);
+      rows().add(first, with_ids, 0, 700);
       save(first, folder.file("first"));
       polar_index* out = nullptr;
       require_ok(polar_index_load_empty(folder.file("first").c_str(), &out));

@@ -53,6 +53,8 @@ struct Joining {
   JoinedLists::Copies copies;
   /// What ids of rows that come grow by.
   int64_t add_id;
+  /// False: ids of rows that come are dropped, for an index that is dropped itself.
+  bool takes_ids = true;
 };
 
 struct StoredKind {

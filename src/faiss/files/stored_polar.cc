@@ -118,7 +118,8 @@ struct IndexPolarStorage {
         !index.codes_->holds_floats() && !other.codes_->holds_floats(), StatusCode::state_mismatch,
         "merge: one of the indexes was never trained, and keeps its first rows as floats; train "
         "before rows are added");
-    join_ids(*index.ids_, other, joining.add_id);
+    if (joining.takes_ids) join_ids(*index.ids_, other, joining.add_id);
+    other.ids_->clear();
     auto* rows = dynamic_cast<JoinedRows*>(index.codes_.get());
     if (rows == nullptr) {
       auto made = std::make_unique<JoinedRows>(*index.codec_);
@@ -147,7 +148,6 @@ struct IndexPolarStorage {
     }
     ids.reserve(other.ids().size());
     for (const idx_t id : other.ids()) append(ids, id + add_id);
-    other.ids_->clear();
   }
 
   static void read_ids(SectionReader& sections, IndexPolar& index) {
