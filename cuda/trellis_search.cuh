@@ -44,7 +44,8 @@ class RowSearch {
   using Step = TrellisStep<kStep>;
 
   /// u: the part's coordinates; scales: those of its segments, or null.
-  __device__ RowSearch(const EncodePart& part, const float* u, const float* scales, uint8_t* scratch)
+  __device__ RowSearch(const EncodePart& part, const float* u, const float* scales,
+                       uint8_t* scratch)
       : part_(part), scales_(scales), u_(u), lane_(threadIdx.x % kHalfWarp) {
     const RowScratch sizes(Step::kCostStride, part.pairs);
     costs_ = reinterpret_cast<float*>(scratch);
