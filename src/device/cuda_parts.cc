@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/scan/search/partial_result.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
 
@@ -31,20 +32,18 @@ PartResults::PartResults(int64_t nq, int64_t results, int64_t part_first_row)
 
 void merge_parts(std::span<const PartResults> parts, int64_t q, const PartGoal& goal, float* scores,
                  int64_t* rows) {
-  std::vector<Neighbor> all;
-  for (const PartResults& part : parts) {
+  std::vector<std::vector<PartialRow>> best(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const PartResults& part = parts[i];
     for (auto at = static_cast<size_t>(q * part.k); at < static_cast<size_t>((q + 1) * part.k);
          ++at) {
-      if (part.rows[at] >= 0)
-        all.emplace_back(-part.similarity[at], key_of_score(part.scores[at], goal.higher_is_nearer),
-                         part.first_row + part.rows[at]);
+      if (part.rows[at] < 0) continue;
+      const int64_t row = part.first_row + part.rows[at];
+      const float score = key_of_score(part.scores[at], goal.higher_is_nearer);
+      best[i].push_back({-part.similarity[at], score, 0, row, row, row});
     }
   }
-  keep_best(all, goal.kept);
-  if (goal.kept > goal.k) {
-    for (Neighbor& neighbor : all) neighbor.key = neighbor.score;
-  }
-  write_top_k(all, goal.k, goal.higher_is_nearer, scores, rows);
+  merge_partial_rows(best, goal.kept, goal.k, goal.higher_is_nearer, scores, rows);
 }
 
 }  // namespace polarquant::device

@@ -95,4 +95,26 @@ inline std::vector<std::pair<polar_filter, PreparedFilterHandle>> filters(
   return made;
 }
 
+/// check(options, nq) for searches with filters of every kind, by bounds and of every row, and in
+/// inverted files of few lists and many.
+template <typename Check>
+void for_each_search(const Both& both, const Check& check) {
+  const bool is_ivf = polar_index_nlist(both.merged.get()) > 0;
+  std::vector<uint64_t> words;
+  std::vector<int64_t> ids;
+  for (const auto& [filter, prepared] : filters(words, ids)) {
+    for (const float exactness : {-1.0F, kInfinity}) {
+      for (const int64_t nprobe : {0, 1, 7}) {
+        if (nprobe > 0 && !is_ivf) continue;
+        polar_search_options options = searching_on(2);
+        if (exactness > 0) options.exactness = exactness;
+        options.nprobe = nprobe;
+        options.filter = &filter;
+        INFO("filter " << filter.kind << ", exactness " << exactness << ", nprobe " << nprobe);
+        for (const int64_t nq : {int64_t{1}, int64_t{6}, kQueries}) check(options, nq);
+      }
+    }
+  }
+}
+
 }  // namespace polarquant::test

@@ -67,27 +67,13 @@ Found search_parts(const Parts& parts, int64_t nq, int64_t k, const polar_search
 
 void check_same_answers(const Both& both, const Parts& parts) {
   const bool is_ivf = polar_index_nlist(both.merged.get()) > 0;
-  std::vector<uint64_t> words;
-  std::vector<int64_t> ids;
-  for (const auto& [filter, prepared] : filters(words, ids)) {
-    if (is_ivf && filter.kind != POLAR_FILTER_NONE) continue;
-    for (const float exactness : {-1.0F, kInfinity}) {
-      for (const int64_t nprobe : {0, 1, 7}) {
-        if (nprobe > 0 && !is_ivf) continue;
-        polar_search_options options = searching_on(2);
-        if (exactness > 0) options.exactness = exactness;
-        options.nprobe = nprobe;
-        options.filter = &filter;
-        INFO("filter " << filter.kind << ", exactness " << exactness << ", nprobe " << nprobe);
-        for (const int64_t nq : {int64_t{1}, int64_t{6}, kQueries}) {
-          for (const int64_t k : {1, 10, 100, 5000}) {
-            INFO("nq " << nq << ", k " << k);
-            CHECK((search_parts(parts, nq, k, options) == search(both.merged, nq, k, options)));
-          }
-        }
-      }
+  for_each_search(both, [&](const polar_search_options& options, int64_t nq) {
+    if (is_ivf && options.filter->kind != POLAR_FILTER_NONE) return;
+    for (const int64_t k : {1, 10, 100, 5000}) {
+      INFO("nq " << nq << ", k " << k);
+      CHECK((search_parts(parts, nq, k, options) == search(both.merged, nq, k, options)));
     }
-  }
+  });
 }
 
 TEST_CASE("parts searched apart answer as one index", "[capi][partials]") {
@@ -114,9 +100,7 @@ TEST_CASE("equal rows in several parts go to the first of them", "[capi][partial
       const IndexHandle trained = rows().trained(description, POLAR_METRIC_INNER_PRODUCT);
       const TemporaryFolder folder;
       std::vector<std::string> paths;
-      std::vector<Bytes> partials[2];
       std::vector<IndexHandle> pieces;
-      int64_t first_row = 0;
       for (int64_t part = 0; part < 3; ++part) {
         const IndexHandle& piece = pieces.emplace_back(clone(trained));
         for (int64_t repeat = 0; repeat < 4; ++repeat) {
@@ -140,14 +124,14 @@ TEST_CASE("equal rows in several parts go to the first of them", "[capi][partial
         for (const float exactness : {2.25F, kInfinity}) {
           polar_search_options options = searching_on(1);
           options.exactness = exactness;
-          partials[0].clear();
+          std::vector<Bytes> partials;
+          int64_t first_row = 0;
           for (const IndexHandle& piece : pieces) {
-            partials[0].push_back(search_partial(piece, first_row, kQueries, k, options));
+            partials.push_back(search_partial(piece, first_row, kQueries, k, options));
             first_row += polar_index_ntotal(piece.get());
           }
-          first_row = 0;
           Found found;
-          require_ok(merge_partials(partials[0], kQueries, k, &found));
+          require_ok(merge_partials(partials, kQueries, k, &found));
           INFO("k " << k << ", exactness " << exactness);
           CHECK((found == search(merged, kQueries, k, options)));
         }

@@ -24,26 +24,12 @@ Found range_search(const IndexHandle& index, int64_t nq, float radius,
 }
 
 void check_same_answers(const Both& both) {
-  std::vector<uint64_t> words;
-  std::vector<int64_t> ids;
-  for (const auto& [filter, prepared] : filters(words, ids)) {
-    for (const float exactness : {-1.0F, kInfinity}) {
-      for (const int64_t nprobe : {0, 1, 7}) {
-        if (nprobe > 0 && polar_index_nlist(both.merged.get()) == 0) continue;
-        polar_search_options options = searching_on(2);
-        if (exactness > 0) options.exactness = exactness;
-        options.nprobe = nprobe;
-        options.filter = &filter;
-        INFO("filter " << filter.kind << ", exactness " << exactness << ", nprobe " << nprobe);
-        for (const int64_t nq : {int64_t{1}, int64_t{6}, kQueries}) {
-          for (const int64_t k : {1, 10, 100}) {
-            INFO("nq " << nq << ", k " << k);
-            CHECK((search(both.shards, nq, k, options) == search(both.merged, nq, k, options)));
-          }
-        }
-      }
+  for_each_search(both, [&](const polar_search_options& options, int64_t nq) {
+    for (const int64_t k : {1, 10, 100}) {
+      INFO("nq " << nq << ", k " << k);
+      CHECK((search(both.shards, nq, k, options) == search(both.merged, nq, k, options)));
     }
-  }
+  });
 }
 
 void check_same_radius(const Both& both, polar_metric metric) {

@@ -18,6 +18,14 @@ static const char* const* read_paths(jni_call* call, jobjectArray paths, jsize c
   return texts;
 }
 
+/* 0 bytes: the library's default. */
+static polar_builder_options read_builder_options(jlong memory_bytes) {
+  polar_builder_options options;
+  polar_builder_options_init(&options);
+  if (memory_bytes != 0) options.memory_bytes = memory_bytes;
+  return options;
+}
+
 JNIEXPORT void JNICALL BUILDER(mergeFiles)(JNIEnv* env, jclass type, jobjectArray paths,
                                            jbyteArray out, jobject options) {
   (void)type;
@@ -65,10 +73,8 @@ JNIEXPORT jlong JNICALL BUILDER(create)(JNIEnv* env, jclass type, jlong index, j
   jni_call_begin(&call, env);
   polar_status status = POLAR_OK;
   polar_builder* made = NULL;
-  polar_builder_options options;
-  polar_builder_options_init(&options);
+  polar_builder_options options = read_builder_options(memory_bytes);
   options.replace = replace;
-  if (memory_bytes != 0) options.memory_bytes = memory_bytes;
   const char* name = jni_text(&call, path);
   if (!call.failed) status = polar_builder_create(jni_handle(index), name, &options, &made);
   jni_call_end(&call, status);
@@ -82,9 +88,7 @@ JNIEXPORT jlong JNICALL BUILDER(resume)(JNIEnv* env, jclass type, jbyteArray pat
   jni_call_begin(&call, env);
   polar_status status = POLAR_OK;
   polar_builder* made = NULL;
-  polar_builder_options options;
-  polar_builder_options_init(&options);
-  if (memory_bytes != 0) options.memory_bytes = memory_bytes;
+  const polar_builder_options options = read_builder_options(memory_bytes);
   const char* name = jni_text(&call, path);
   if (!call.failed) status = polar_builder_resume(name, &options, &made);
   jni_call_end(&call, status);

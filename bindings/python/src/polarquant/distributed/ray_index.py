@@ -43,6 +43,8 @@ class _Pool:
         self, place: str, groups: int, replicas: int, num_cpus: int, cache: str | None
     ) -> None:
         self.manifest = Manifest.read(place)
+        self.is_ivf = "IVF" in self.manifest.description
+        self.higher_is_nearer = self.manifest.metric != "l2"
         self.searches = 0  # that may still ask an actor
         self.groups: list[Replicas] = []
         divided = _divided(self.manifest, place, groups)
@@ -156,9 +158,9 @@ class RayIndex:
                 return scores, ids
             given = rows if rows.ndim > 1 else rows[None]
             # Of an inverted file's rows a filter keeps, lists are chosen by those of all groups.
-            if options.get("filter") is not None and "IVF" in pool.manifest.description:
+            if options.get("filter") is not None and pool.is_ivf:
                 found = self._ask(pool, "search", given, k, options)
-                scores, ids = merge_best(found, k, pool.manifest.metric != "l2")
+                scores, ids = merge_best(found, k, pool.higher_is_nearer)
             else:
                 partials = self._ask(pool, "search_partial", given, k, options)
                 scores, ids = merge_partials(partials, len(given), k)
@@ -174,10 +176,8 @@ class RayIndex:
         if len(found) == 1:
             return found[0][0], found[0][1], found[0][2]
         # In an id map an inverted file has positions.
-        index = pool.manifest.description
-        return merge_ranges(
-            found, pool.manifest.metric != "l2", "IVF" in index and "IDMap" not in index
-        )
+        ties_by_id = pool.is_ivf and "IDMap" not in pool.manifest.description
+        return merge_ranges(found, pool.higher_is_nearer, ties_by_id)
 
     def change(self, manifest: PathLike) -> None:
         """Goes over to another manifest, or to the same one anew: actors for it are there before those
