@@ -372,6 +372,59 @@ class RayTest(unittest.TestCase):
                 with self.assertRaisesRegex(TimeoutError, "0.5 s"):
                     sharded.search(self.x[:5], 3)
 
+    def test_calls_that_are_not_wanted_are_dropped(self):
+        from polarquant.distributed import ray as ray_shards
+        from polarquant.distributed import ray_actors
+
+        manifest, index = self.built()
+        expected = index.search(self.x[:5], 3)[1]
+        begun = self.folder / "begun"
+
+        class Slow(ray_actors.Actor):
+            """One of them, the first to make a file, takes two seconds for each call."""
+
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                try:
+                    os.close(os.open(str(begun), os.O_CREAT | os.O_EXCL))
+                    self.is_slow = True
+                except FileExistsError:
+                    self.is_slow = False
+
+            def call(self, *arguments):
+                if self.is_slow:
+                    with self._one_at_a_time, open(begun, "a") as file:
+                        file.write("call\n")
+                        file.flush()
+                        time.sleep(2)
+                return super().call(*arguments)
+
+        with unittest.mock.patch.object(ray_actors, "Actor", Slow):
+            with ray_shards.RayIndex(manifest, replicas=2, hedge_after_s=0.2) as sharded:
+                found = []
+                threads = [
+                    threading.Thread(target=lambda: found.append(sharded.search(self.x[:5], 3)[1]))
+                    for _ in range(16)
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                replicas = sharded._pool.groups[0]
+                # What the slow one has begun counts, so that the next calls go to the other one.
+                self.assertGreater(max(replicas._calls), 0)
+                for _ in range(5):
+                    begin = time.monotonic()
+                    found.append(sharded.search(self.x[:5], 3)[1])
+                    self.assertLess(time.monotonic() - begin, 1)
+                for ids in found:
+                    np.testing.assert_array_equal(ids, expected)
+                time.sleep(6)
+                # Eight or so were asked for; the one that ran, and the one next in turn, stay.
+                self.assertLessEqual(begun.read_text().count("call"), 3)
+                sharded.search(self.x[:5], 3)
+                self.assertLessEqual(max(replicas._calls), 1)
+
     def test_what_it_refuses(self):
         from polarquant.distributed import ray as ray_shards
 

@@ -39,6 +39,7 @@ class Actor:
         index = ShardedIndex.open(shards.manifest, shards=shards.numbers, cache=cache)
         self._part = Part(index, shards.first_row, shards.ids_are_positions)
         self._num_threads = num_threads
+        self._one_at_a_time = threading.Lock()
 
     def ntotal(self) -> int:
         return self._part.index.ntotal
@@ -46,21 +47,24 @@ class Actor:
     def call(self, name: str, queries: Any, wanted: Any, options: dict[str, Any]) -> Any:
         """A method of Part's."""
         call = getattr(self._part, name)
-        return call(queries, wanted, num_threads=self._num_threads, **options)
+        with self._one_at_a_time:
+            return call(queries, wanted, num_threads=self._num_threads, **options)
 
 
 class Replicas:
     """Actors of the same shards, and how many calls each has."""
 
     def __init__(self, shards: Shards, count: int, num_cpus: int, cache: str | None) -> None:
-        # Ray makes an actor that died anew, which opens the files again.
-        actor: Any = ray.remote(num_cpus=num_cpus, max_restarts=-1, scheduling_strategy="SPREAD")(
-            Actor
-        )
+        # Ray makes an actor that died anew, which opens the files again. It drops calls that wait, and
+        # are not wanted any more, only where an actor has more than one thread.
+        actor: Any = ray.remote(
+            num_cpus=num_cpus, max_restarts=-1, max_concurrency=2, scheduling_strategy="SPREAD"
+        )(Actor)
         self._make = lambda: actor.remote(shards, cache, num_cpus)
         self.actors: list[Any] = [self._make() for _ in range(count)]
         self._lock = threading.Lock()
         self._calls = [0] * count
+        self._unwanted: list[tuple[Any, int]] = []  # calls that go on, of which actor
         self._failed_at = [0.0] * count
 
     def take(self, others: Sequence[int]) -> int | None:
@@ -68,6 +72,7 @@ class Replicas:
         other. None where all are asked."""
         now = time.monotonic()
         with self._lock:
+            self._release_ended()
             numbers = [number for number in range(len(self.actors)) if number not in others]
             if not numbers:
                 return None
@@ -76,6 +81,21 @@ class Replicas:
             )
             self._calls[best] += 1
             return best
+
+    def drop(self, reference: Any, number: int) -> None:
+        """Drops a call, unless its actor has begun with it: then it counts until it has ended."""
+        ray.cancel(reference)
+        with self._lock:
+            self._unwanted.append((reference, number))
+
+    def _release_ended(self) -> None:
+        if not self._unwanted:
+            return
+        references = [reference for reference, _ in self._unwanted]
+        ended = set(ray.wait(references, num_returns=len(references), timeout=0)[0])
+        for reference, number in self._unwanted:
+            self._calls[number] -= reference in ended
+        self._unwanted = [each for each in self._unwanted if each[0] not in ended]
 
     def all_failed(self) -> bool:
         """Whether all have just failed."""
@@ -154,8 +174,7 @@ class _Question:
 
     def end(self) -> None:
         for reference, (number, _) in self.asked.items():
-            ray.cancel(reference)
-            self.replicas.give_back(number)
+            self.replicas.drop(reference, number)
         self.asked = {}
 
 
