@@ -64,11 +64,11 @@ def build(folder, x, description, metric, shards, ids=None):
 class SlowActor(ray_actors.Actor):
     """Takes two seconds more for a call where a file names its node."""
 
-    def call(self, *arguments):
+    def answer(self, *arguments):
         node = ray.get_runtime_context().get_node_id()
         if os.path.exists(os.path.join(os.environ["RAY_SEARCH_FOLDER"], node)):
             time.sleep(2)
-        return super().call(*arguments)
+        return super().answer(*arguments)
 
 
 class Load:
@@ -199,6 +199,16 @@ def main():
         measure(given, pathlib.Path(name))
 
 
+def wait_for_actors(index):
+    """Until all answer: each failure is to be one alone."""
+    actors = [actor for group in index._pool.groups for actor in group.actors]
+    while True:
+        try:
+            return ray.get([actor.ntotal.remote() for actor in actors], timeout=60)
+        except ray.exceptions.RayActorError:
+            time.sleep(0.5)
+
+
 def measure(given, folder):
     environment = {name: os.environ.get(name, "") for name in ("PYTHONPATH", "POLARQUANT_LIBRARY")}
     environment["RAY_SEARCH_FOLDER"] = str(folder)
@@ -249,7 +259,13 @@ def measure(given, folder):
         slow = folder / nodes[0].node_id
         load_with("a node is 2 s slow", slow.touch)
         slow.unlink()
-        load_with("a node is killed", lambda: cluster.remove_node(nodes[1], allow_graceful=False))
+
+        def replace_node():
+            cluster.remove_node(nodes[1], allow_graceful=False)
+            cluster.add_node(num_cpus=cpus, **store)
+
+        load_with("a node is killed", replace_node)
+        wait_for_actors(sharded)
         shard = folder / "index" / "3.polar"
 
         def lose():

@@ -164,7 +164,8 @@ class DriverTest(unittest.TestCase):
         slow = simulate(cluster, Load(rate=0.01, batches=200, warm_up=0))
         np.testing.assert_allclose(np.median(slow.latencies), 2.1)
         cluster = dataclasses.replace(cluster, driver=Driver(hedge_after=0.3))
-        hedged = simulate(cluster, Load(rate=0.01, batches=200, warm_up=0))
+        # So seldom that actor 0 has ended when the next one comes: what it works at counts.
+        hedged = simulate(cluster, Load(rate=0.0001, batches=200, warm_up=0))
         np.testing.assert_allclose(np.median(hedged.latencies), 0.4)
         self.assertEqual((hedged.hedged, hedged.requests), (200, 200))
 

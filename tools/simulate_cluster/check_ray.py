@@ -64,10 +64,10 @@ class SleepingActor(ray_actors.Actor):
         times, self._times = self._times, []
         return times
 
-    def call(self, *arguments):
+    def answer(self, *arguments):
         begin = time.monotonic()
         time.sleep(self._sleep.draw(self._generator, 1)[0] + self._more)
-        found = super().call(*arguments)
+        found = super().answer(*arguments)
         self._times.append(time.monotonic() - begin)
         return found
 

@@ -18,10 +18,10 @@ class Driver:
     timeout: float | None = None  # then the query has failed
     pause: float = 0.05  # before an actor is asked again where all of a group have just failed
     avoid: float = 1.0  # so long one that failed is asked only where there is no other
-    # What a RayIndex does not: to count a request that no one waits for any more, and that its actor still
-    # has, where it looks for the actor with the fewest; and to take such a request from the actor's queue.
-    counts_abandoned: bool = False
-    drops_abandoned: bool = False
+    # Requests that no one waits for any more: whether one that its actor works at counts where the driver
+    # looks for the actor with the fewest, and whether actors leave out those that they have not begun.
+    counts_abandoned: bool = True
+    drops_abandoned: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

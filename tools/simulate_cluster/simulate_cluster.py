@@ -118,10 +118,8 @@ def make_parser():
     add("--network", type=number_from_0, default=0.0, metavar="S", help="a request's way, and an answer's")
     add("--hedge-after", type=number_above_0, metavar="S", help="another actor is asked too, after so long")
     add("--timeout", type=number_above_0, metavar="S", help="a query fails after so long")
-    text = "the driver counts requests that run though no one waits for them, and so asks other actors first"
-    add("--count-abandoned", action="store_true", help=text)
-    text = "actors leave out requests that no one waits for any more"
-    add("--drop-abandoned", action="store_true", help=text)
+    text = "actors work at requests that no one waits for any more, and the driver does not know that they do"
+    add("--keep-abandoned", action="store_true", help=text)
     text = "an actor dies then; may be given again"
     add("--kill", type=pair(int, number_from_0), metavar="ACTOR:S", help=text, **several)
     add("--mtbf", type=number_above_0, metavar="S", help="mean time between deaths of one actor, at random")
@@ -178,8 +176,8 @@ def make_cluster(options):
             network=options.network,
             hedge_after=options.hedge_after,
             timeout=options.timeout,
-            counts_abandoned=options.count_abandoned,
-            drops_abandoned=options.drop_abandoned,
+            counts_abandoned=not options.keep_abandoned,
+            drops_abandoned=not options.keep_abandoned,
         ),
         failures=Failures(options.mtbf, tuple(options.kill), options.recovery, options.detection),
     )

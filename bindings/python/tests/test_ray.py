@@ -391,13 +391,12 @@ class RayTest(unittest.TestCase):
                 except FileExistsError:
                     self.is_slow = False
 
-            def call(self, *arguments):
+            def answer(self, *arguments):
                 if self.is_slow:
-                    with self._one_at_a_time, open(begun, "a") as file:
+                    with open(begun, "a") as file:
                         file.write("call\n")
-                        file.flush()
-                        time.sleep(2)
-                return super().call(*arguments)
+                    time.sleep(2)
+                return super().answer(*arguments)
 
         with unittest.mock.patch.object(ray_actors, "Actor", Slow):
             with ray_shards.RayIndex(manifest, replicas=2, hedge_after_s=0.2) as sharded:
@@ -420,8 +419,8 @@ class RayTest(unittest.TestCase):
                 for ids in found:
                     np.testing.assert_array_equal(ids, expected)
                 time.sleep(6)
-                # Eight or so were asked for; the one that ran, and the one next in turn, stay.
-                self.assertLessEqual(begun.read_text().count("call"), 3)
+                # Eight or so were asked for, and perhaps one of the five: only the one that ran stays.
+                self.assertLessEqual(begun.read_text().count("call"), 2)
                 sharded.search(self.x[:5], 3)
                 self.assertLessEqual(max(replicas._calls), 1)
 

@@ -45,10 +45,15 @@ class Actor:
         return self._part.index.ntotal
 
     def call(self, name: str, queries: Any, wanted: Any, options: dict[str, Any]) -> Any:
-        """A method of Part's."""
-        call = getattr(self._part, name)
+        """A method of Part's; None where no one waits for it any more."""
         with self._one_at_a_time:
-            return call(queries, wanted, num_threads=self._num_threads, **options)
+            if _is_dropped():
+                return None
+            return self.answer(name, queries, wanted, options)
+
+    def answer(self, name: str, queries: Any, wanted: Any, options: dict[str, Any]) -> Any:
+        call = getattr(self._part, name)
+        return call(queries, wanted, num_threads=self._num_threads, **options)
 
 
 class Replicas:
@@ -57,9 +62,10 @@ class Replicas:
     def __init__(self, shards: Shards, count: int, num_cpus: int, cache: str | None) -> None:
         # Ray makes an actor that died anew, which opens the files again. It drops calls that wait, and
         # are not wanted any more, only where an actor has more than one thread.
-        actor: Any = ray.remote(
+        remote: Any = ray.remote(Actor)
+        actor = remote.options(
             num_cpus=num_cpus, max_restarts=-1, max_concurrency=2, scheduling_strategy="SPREAD"
-        )(Actor)
+        )
         self._make = lambda: actor.remote(shards, cache, num_cpus)
         self.actors: list[Any] = [self._make() for _ in range(count)]
         self._lock = threading.Lock()
@@ -214,6 +220,12 @@ def _seconds_to(times: Sequence[float | None]) -> float | None:
     """Until the first of these; None for none."""
     known = [at for at in times if at is not None]
     return max(0.0, min(known) - time.monotonic()) if known else None
+
+
+def _is_dropped() -> bool:
+    """Whether Ray was told to cancel the call of this thread. Older releases of Ray do not say it."""
+    is_canceled = getattr(ray.get_runtime_context(), "is_canceled", None)
+    return is_canceled is not None and bool(is_canceled())
 
 
 def cause_of(error: BaseException) -> BaseException:
