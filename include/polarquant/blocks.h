@@ -55,6 +55,28 @@ POLAR_API polar_status polar_blocks_range_search(const polar_codec* codec,
                                                  int64_t capacity, int64_t* lims, float* scores,
                                                  int64_t* ids);
 
+/* ---- Blocks that are not in memory together ------------------------------------------------- */
+/* Rows in several blocks, each of which is read when its turn comes. Searches within a radius need
+ * no more than polar_blocks_range_search of each, and sorting; of the k best each gives a partial
+ * result, and polar_merge_partials (build.h) makes the answer of these, to the bit what
+ * polar_blocks_search finds in all rows. */
+
+/* *bytes: the most that the partial result of nq queries and the k best has. */
+POLAR_API polar_status polar_blocks_partial_bytes(const polar_codec* codec,
+                                                  const polar_blocks* blocks, int64_t nq, int64_t k,
+                                                  size_t* bytes);
+/*
+ * Writes what polar_merge_partials needs of these blocks to `partial`, of `capacity` bytes, and its
+ * size to *bytes. first_row: how many rows the blocks before have; ids are positions in all rows,
+ * and so a filter's. Arguments, errors and threads as of polar_blocks_search.
+ */
+POLAR_API polar_status polar_blocks_search_partial(const polar_codec* codec,
+                                                   const polar_blocks* blocks, int64_t first_row,
+                                                   int64_t nq, const float* queries, int64_t k,
+                                                   const polar_search_options* options,
+                                                   size_t capacity, uint8_t* partial,
+                                                   size_t* bytes);
+
 #ifdef __cplusplus
 }
 #endif

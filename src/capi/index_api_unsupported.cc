@@ -161,11 +161,6 @@ extern "C" polar_status polar_index_search_partial(const polar_index*, int64_t, 
   return unsupported();
 }
 
-extern "C" polar_status polar_merge_partials(int64_t, const uint8_t* const*, const size_t*, int64_t,
-                                             int64_t, float*, int64_t*) {
-  return unsupported();
-}
-
 extern "C" polar_status polar_index_load_empty(const char*, polar_index** out) {
   return unsupported(out);
 }

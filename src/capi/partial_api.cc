@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: MIT
-// The calls of the C ABI that search parts of an index, and make one answer of what these found.
+// The calls of the C ABI that search blocks which are a part of more rows, and make one answer of
+// what parts found, of blocks and of indexes.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
+#include "src/capi/block_input.h"
 #include "src/capi/exception_wall.h"
-#include "src/capi/index_checks.h"
-#include "src/capi/index_handle.h"
-#include "src/capi/metric_input.h"
 #include "src/capi/partial_bytes.h"
 #include "src/capi/search_options.h"
-#include "src/core/call_threads.h"
-#include "src/faiss/index/partial_search.h"
+#include "src/scan/search/block_search.h"
+#include "src/scan/search/filter_rules.h"
 
 namespace polarquant::capi {
 namespace {
 
-PartialQuestion read_question(const polar_index& index, int64_t nq, int64_t k) {
+PartialQuestion read_question(const Codec& codec, int64_t nq, int64_t k) {
   require_count("nq", nq, 0);
   require_count("k", k, 1);
-  return {nq, k, index.metric != Metric::l2};
+  return {nq, k, codec.higher_is_nearer()};
+}
+
+/// Positions of the part become those in all rows.
+void place(int64_t first_row, PartialResult* found) {
+  for (std::vector<PartialRow>& rows : found->queries) {
+    for (PartialRow& row : rows) {
+      row.row += first_row;
+      row.order += first_row;
+      row.id += first_row;
+    }
+  }
 }
 
 }  // namespace
@@ -29,45 +40,40 @@ PartialQuestion read_question(const polar_index& index, int64_t nq, int64_t k) {
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
 
-extern "C" polar_status polar_index_partial_bytes(const polar_index* index, int64_t nq, int64_t k,
-                                                  size_t* bytes) {
+extern "C" polar_status polar_blocks_partial_bytes(const polar_codec* codec,
+                                                   const polar_blocks* blocks, int64_t nq,
+                                                   int64_t k, size_t* bytes) {
   return run_guarded([&] {
-    const polar_index& checked = require_object("index", index);
-    const Reading reading(checked.use);
-    size_t& most = require_object("bytes", bytes);
-    most = most_partial_bytes(read_question(checked, nq, k), checked.faiss->ntotal);
+    const Codec& checked = require_block_codec(codec);
+    const polar_blocks& held = require_blocks(BlockLayout(checked), blocks);
+    const PartialQuestion question = read_question(checked, nq, k);
+    require_object("bytes", bytes) = most_partial_bytes(question, held.rows);
   });
 }
 
-extern "C" polar_status polar_index_search_partial(const polar_index* index, int64_t first_row,
-                                                   int64_t nq, const float* queries, int64_t k,
-                                                   const polar_search_options* options,
-                                                   size_t capacity, uint8_t* partial,
-                                                   size_t* bytes) {
+extern "C" polar_status polar_blocks_search_partial(const polar_codec* codec,
+                                                    const polar_blocks* blocks, int64_t first_row,
+                                                    int64_t nq, const float* queries, int64_t k,
+                                                    const polar_search_options* options,
+                                                    size_t capacity, uint8_t* partial,
+                                                    size_t* bytes) {
   return run_guarded([&] {
-    const polar_index& checked = require_object("index", index);
-    const Reading reading(checked.use);
+    const Codec& checked = require_block_codec(codec);
+    const ScanCodec scan_codec(checked);
+    const polar_blocks& held = require_blocks(scan_codec.layout(), blocks);
     require_count("first_row", first_row, 0);
     const PartialQuestion question = read_question(checked, nq, k);
-    const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
-    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options,
-                                               {checked.rows_state, &checked.use});
-    require(partial != nullptr || capacity == 0, StatusCode::bad_argument,
-            "partial: NULL is not allowed");
+    require_finite("queries", queries, nq, checked.dim());
+    SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
+    request.filter = shifted(std::move(request.filter), first_row);
     size_t& written = require_object("bytes", bytes);
-    require_trained(checked);
     PartialResult found;
-    if (nq > 0 && checked.faiss->ntotal > 0) {
-      const CallThreads threads(request.threads);
-      found = search_part(*checked.faiss, request,
-                          {first_row, checked.row_ids != polar_index::IdOrigin::callers});
+    if (nq > 0 && held.rows > 0) {
+      const BlockMemory memory(scan_codec.layout(), held.data, held.rows);
+      block_search(checked, scan_codec, memory.spans(), request, &found);
+      place(first_row, &found);
     }
-    const std::vector<uint8_t> all = write_partial(question, found);
-    require(all.size() <= capacity, StatusCode::bad_argument,
-            "capacity: {} bytes; {} are needed, and polar_index_partial_bytes says how many can be",
-            capacity, all.size());
-    std::copy(all.begin(), all.end(), partial);
-    written = all.size();
+    written = write_partial(question, found, capacity, partial);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "src/core/byte_stream.h"
 #include "src/core/checked_size.h"
@@ -43,7 +44,10 @@ size_t most_partial_bytes(const PartialQuestion& question, int64_t ntotal) {
   return checked_add(all, kHeaderBytes, "bytes of a partial result");
 }
 
-std::vector<uint8_t> write_partial(const PartialQuestion& question, const PartialResult& result) {
+size_t write_partial(const PartialQuestion& question, const PartialResult& result, size_t capacity,
+                     uint8_t* partial) {
+  require(partial != nullptr || capacity == 0, StatusCode::bad_argument,
+          "partial: NULL is not allowed");
   ByteWriter writer;
   writer.put(kMagic);
   writer.put(kVersion);
@@ -67,7 +71,12 @@ std::vector<uint8_t> write_partial(const PartialQuestion& question, const Partia
       writer.put(row.id);
     }
   }
-  return writer.bytes();
+  const std::vector<uint8_t>& all = writer.bytes();
+  require(all.size() <= capacity, StatusCode::bad_argument,
+          "capacity: {} bytes; {} are needed, and polar_…_partial_bytes says how many can be",
+          capacity, all.size());
+  std::copy(all.begin(), all.end(), partial);
+  return all.size();
 }
 
 PartialResult read_partial(int64_t number, std::span<const uint8_t> bytes,

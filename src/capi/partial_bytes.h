@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "src/scan/search/partial_result.h"
 
@@ -20,7 +19,9 @@ struct PartialQuestion {
 
 /// The most that a part of ntotal rows needs; throws bad_argument for a size that no machine has.
 size_t most_partial_bytes(const PartialQuestion& question, int64_t ntotal);
-std::vector<uint8_t> write_partial(const PartialQuestion& question, const PartialResult& result);
+/// Returns the bytes that it writes to `partial`; throws bad_argument where capacity is less.
+size_t write_partial(const PartialQuestion& question, const PartialResult& result, size_t capacity,
+                     uint8_t* partial);
 
 /// Throws bad_argument for an answer to another nq or k, newer_format and corrupt_data for other
 /// bytes; texts name partials[number].

@@ -23,7 +23,7 @@ CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # Names that stand alone; those with "…" after them are the beginnings of several.
-SQL_FUNCTIONS = "bindings/sqlite/src/scalar_functions.cc"
+SQL_SOURCES = "bindings/sqlite/src"
 C_NAME = re.compile(r"\b((?:polar|POLAR)_\w+)(…?)")
 
 
@@ -64,9 +64,8 @@ def names_of(root):
     header = (root / HEADER).read_text(encoding="utf-8")
     for topic in TOPIC.findall(header):
         header += (root / "include" / topic).read_text(encoding="utf-8")
-    functions = root / SQL_FUNCTIONS
-    if functions.exists():
-        header += " ".join(re.findall(r'\{"(polar_\w+)",', functions.read_text(encoding="utf-8")))
+    for source in (root / SQL_SOURCES).glob("*.cc"):
+        header += " " + " ".join(re.findall(r'"(polar_\w+)",', source.read_text(encoding="utf-8")))
     files = {path.stem for folder in ("cuda", "src", "bindings/sqlite/src") for path in (root / folder).rglob("*.*")}
     return {name for name, _ in C_NAME.findall(header)} | files
 

@@ -102,11 +102,11 @@ std::vector<Step> statements() {
   return steps;
 }
 
-void fill(const Connection& db, Model& rows) {
+void fill(const Connection& db, int64_t count, Model& rows) {
   db.rows(
       "CREATE VIRTUAL TABLE docs USING polar(embedding float[8], title TEXT, year INTEGER, +body)");
   db.rows("BEGIN");
-  for (int64_t id = 0; id < kFirstRows; ++id) {
+  for (int64_t id = 0; id < count; ++id) {
     db.rows(format_text("INSERT INTO docs(rowid, embedding, title, year) VALUES ({}, {}, 't', {})",
                         id, vector_sql(static_cast<uint64_t>(id)), id % 30));
     rows[id] = id % 30;
@@ -186,13 +186,20 @@ void copy(const Connection& from, const std::string& path) {
   sqlite3_backup_finish(backup);
 }
 
+struct Setting {
+  const char* journal;
+  bool is_certain;
+  /// The connection holds 2,048 codes in memory, of more.
+  bool has_limit = false;
+};
+
 /// fail(first): the object while which requests fail from `first` on; run until none does.
 template <typename Fail>
-void fail_at_each(int64_t stride, const char* journal, bool is_certain, const Fail& fail) {
+void fail_at_each(int64_t stride, const Setting& setting, const Fail& fail) {
   const TemporaryDatabase base_file;
   const Connection base(base_file.path());
   Model rows;
-  fill(base, rows);
+  fill(base, setting.has_limit ? 2500 : kFirstRows, rows);
   const std::vector<Step> steps = statements();
   int64_t runs = 0;
   for (int64_t first = 0;; first += stride, ++runs) {
@@ -204,7 +211,8 @@ void fail_at_each(int64_t stride, const char* journal, bool is_certain, const Fa
     bool has_failed = false;
     {
       const Connection db(file.path(), failing_file_system());
-      db.rows(std::string("PRAGMA journal_mode = ") + journal);
+      db.rows(std::string("PRAGMA journal_mode = ") + setting.journal);
+      if (setting.has_limit) db.rows("SELECT polar_memory_limit(0)");
       db.rows("SELECT count(*) FROM docs");
       {
         auto failing = fail(first);
@@ -213,10 +221,10 @@ void fail_at_each(int64_t stride, const char* journal, bool is_certain, const Fa
         has_failed = failing.has_failed();
       }
       may_be = possible_rows(steps, outcomes, rows);
-      check_whole(db, may_be, is_certain);
+      check_whole(db, may_be, setting.is_certain);
     }
     const Connection again(file.path());
-    check_whole(again, may_be, is_certain);
+    check_whole(again, may_be, setting.is_certain);
     if (!has_failed) break;
   }
   REQUIRE(runs > 5);
@@ -233,10 +241,12 @@ void fail_everywhere(int64_t stride) {
     const auto our_memory = [=](int64_t first) {
       return FailingMemory(first, onward ? Failing::onward : Failing::once);
     };
-    fail_at_each(9 * stride, "delete", true, sqlite_memory);
-    fail_at_each(9 * stride, "wal", true, our_memory);
-    fail_at_each(2 * stride, "delete", false, files);
-    fail_at_each(1 * stride, "wal", false, files);
+    fail_at_each(9 * stride, {"delete", true}, sqlite_memory);
+    fail_at_each(9 * stride, {"wal", true}, our_memory);
+    fail_at_each(18 * stride, {"wal", true, true}, our_memory);
+    fail_at_each(18 * stride, {"delete", true, true}, sqlite_memory);
+    fail_at_each(2 * stride, {"delete", false}, files);
+    fail_at_each(1 * stride, {"wal", false}, files);
   }
 }
 

@@ -125,7 +125,7 @@ void use(const Connection& db, Random& random) {
 }
 
 void attack(int64_t count, uint64_t seed) {
-  for (const int64_t rows : {400, 1100}) {
+  for (const int64_t rows : {400, 1100, 2200}) {
     const Connection base;
     base.rows(create_sql());
     base.rows("BEGIN");
@@ -138,6 +138,7 @@ void attack(int64_t count, uint64_t seed) {
       sqlite3_backup* backup = sqlite3_backup_init(db.get(), "main", base.get(), "main");
       REQUIRE(sqlite3_backup_step(backup, -1) == SQLITE_DONE);
       sqlite3_backup_finish(backup);
+      if (random.below(2) == 0) db.rows("SELECT polar_memory_limit(0)");
       if (random.below(2) == 0) use(db, random);
       for (auto changes = 1 + random.below(3); changes-- > 0;) change_cell(db, random);
       if (random.below(2) == 0) repair_sums(db);

@@ -6,6 +6,7 @@ import numpy as np
 from support import make_rows
 
 import polarquant
+from polarquant.partials import merge_partials
 
 
 class CodeBlocksTest(unittest.TestCase):
@@ -74,6 +75,29 @@ class CodeBlocksTest(unittest.TestCase):
         self.assertEqual(heard[-1], 1)
         with self.assertRaisesRegex(ValueError, "radius"):
             blocks.range_search(q, np.nan)
+
+    def test_parts_searched_apart_answer_as_one(self):
+        blocks = polarquant.CodeBlocks(self.codec, self.codes)
+        rows = len(self.codes)
+        begins, ends = [0, 0, 100, rows // 2], [0, 100, rows // 2, rows]
+        parts = [
+            polarquant.CodeBlocks(self.codec, self.codes[begin:end])
+            for begin, end in zip(begins, ends)
+        ]
+        mask = np.zeros(rows, dtype=bool)
+        mask[::3] = True
+        some = make_rows(7, 48, seed=9)
+        for filter in (None, mask, polarquant.Bitset(mask), range(90, 210)):
+            options = {"filter": filter, "exactness": np.inf}
+            partials = [
+                part.search_partial(some, 9, first_row=begin, **options)
+                for part, begin in zip(parts, begins)
+            ]
+            found = merge_partials(partials, len(some), 9)
+            for one, other in zip(found, blocks.search(some, 9, **options)):
+                np.testing.assert_array_equal(one, other)
+        with self.assertRaisesRegex(ValueError, "first_row: -1"):
+            parts[1].search_partial(some, 9, first_row=-1)
 
     def test_pickled_blocks_have_the_codes(self):
         blocks = polarquant.CodeBlocks(self.codec, self.codes)

@@ -19,6 +19,8 @@ constexpr std::align_val_t kAlignment{64};
 /// In the place of a page's version.
 constexpr int64_t kNotRead = 0;
 constexpr int64_t kChanged = -1;
+/// However low the limit is.
+constexpr int64_t kLeastPages = 2;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded_rows(int64_t rows) { return divide_up(rows, kBlockRows) * kBlockRows; }
@@ -32,8 +34,8 @@ void CodePages::AlignedDelete::operator()(uint8_t* data) const {
   ::operator delete[](data, kAlignment);
 }
 
-CodePages::CodePages(ShadowTables& tables, Codec codec)
-    : tables_(tables), codec_(std::move(codec)) {
+CodePages::CodePages(ShadowTables& tables, Codec codec, const MemoryLimit& limit)
+    : tables_(tables), codec_(std::move(codec)), limit_(limit) {
   const polar_codec_info info = codec_info(codec_.get());
   dim_ = info.dim;
   code_bytes_ = info.code_bytes;
@@ -64,18 +66,19 @@ void CodePages::reserve(int64_t rows) {
   const bool is_much_too_large = bytes_ > 2 * needed + page_bytes();
   if (needed <= bytes_ && !is_much_too_large) return;
   const size_t bytes = needed + (is_much_too_large ? 0 : needed / 8);
-  // Pages that are not read yet take no memory: the system gives it when it is written to.
-  std::unique_ptr<uint8_t[], AlignedDelete> data;
   try {
-    data.reset(new (kAlignment) uint8_t[bytes]);
+    reallocate(bytes);
   } catch (const std::bad_alloc&) {
-    if (needed > bytes_) throw;
-    return;  // it stays larger than it needs to be
+    if (needed > bytes_) throw;  // else it stays larger than it needs to be
   }
+}
+void CodePages::reallocate(size_t bytes) {
+  // Pages that are not held take no memory: the system gives it when it is written to.
+  std::unique_ptr<uint8_t[], AlignedDelete> data(new (kAlignment) uint8_t[bytes]);
   const size_t kept = std::min({bytes_, bytes, padded_bytes(count_)});
-  for (int64_t page = 0; page < std::ssize(versions_); ++page) {
+  for (int64_t page = 0; page < std::ssize(is_held_); ++page) {
     const size_t begin = static_cast<size_t>(page) * page_bytes();
-    if (versions_[static_cast<size_t>(page)] != kNotRead && begin < kept)
+    if (is_held(page) && begin < kept)
       std::memcpy(data.get() + begin, data_.get() + begin, std::min(page_bytes(), kept - begin));
   }
   data_ = std::move(data);
@@ -86,7 +89,46 @@ void CodePages::set_count(int64_t rows) {
   count_ = rows;
   ids_.resize(static_cast<size_t>(rows));
   versions_.resize(static_cast<size_t>(page_count()), kNotRead);
-  not_read_ = std::count(versions_.begin(), versions_.end(), kNotRead);
+  is_held_.resize(versions_.size());
+  held_ = std::count(is_held_.begin(), is_held_.end(), 1);
+}
+
+// ---- What memory holds ----
+
+int64_t CodePages::most_pages() const {
+  if (limit_.bytes == MemoryLimit::kNone) return limit_.bytes;
+  return std::max(kLeastPages, limit_.bytes / static_cast<int64_t>(page_bytes()));
+}
+void CodePages::make_space(int64_t pages) {
+  if (held_ <= most_pages() - pages) return;
+  const int64_t held = held_;
+  for (int64_t page = 0; page < page_count(); ++page)
+    if (versions_[static_cast<size_t>(page)] != kChanged) set_held(page, false);
+  if (held_ < held) reallocate(bytes_);
+}
+bool CodePages::is_known(int64_t page) const {
+  return versions_[static_cast<size_t>(page)] != kNotRead;
+}
+void CodePages::set_held(int64_t page, bool is_held) noexcept {
+  uint8_t& held = is_held_[static_cast<size_t>(page)];
+  held_ += (is_held ? 1 : 0) - held;
+  held = is_held ? 1 : 0;
+}
+void CodePages::hold(int64_t first, int64_t end) {
+  const auto missing = std::count(is_held_.begin() + first, is_held_.begin() + end, uint8_t{0});
+  if (missing == 0) return;
+  make_space(missing);
+  Blob data(tables_, "blocks", "data");
+  for (int64_t page = first; page < end; ++page)
+    if (!is_held(page)) read(page, data);
+}
+void CodePages::hold_pages_of(int64_t slot, int64_t other) {
+  const int64_t page = slot / kPageRows;
+  const int64_t other_page = other / kPageRows;
+  make_space((is_held(page) ? 0 : 1) + (is_held(other_page) || other_page == page ? 0 : 1));
+  // Each reads one at most, and has the space for it.
+  hold(page, page + 1);
+  hold(other_page, other_page + 1);
 }
 
 void CodePages::refresh(int64_t count) {
@@ -106,14 +148,20 @@ void CodePages::refresh(int64_t count) {
   // A page that others changed has another version.
   versions_.resize(versions.size(), kNotRead);
   for (size_t page = 0; page < versions.size(); ++page)
-    if (versions_[page] != versions[page]) versions_[page] = kNotRead;
+    if (versions_[page] != versions[page]) {
+      versions_[page] = kNotRead;
+      if (page < is_held_.size()) is_held_[page] = 0;
+    }
   reserve(count);
   set_count(count);
 }
 
 void CodePages::forget_changes() noexcept {
-  for (const int64_t page : changed_)
-    if (page < std::ssize(versions_)) versions_[static_cast<size_t>(page)] = kNotRead;
+  for (const int64_t page : changed_) {
+    if (page >= std::ssize(versions_)) continue;
+    versions_[static_cast<size_t>(page)] = kNotRead;
+    set_held(page, false);
+  }
   changed_.clear();
 }
 
@@ -136,17 +184,6 @@ CodePages::Record CodePages::record(const Use& use, std::span<const uint8_t> dat
   return {use.integer(0), use.integer(1), use.integer(2), use.integer(3), use.bytes(4), data};
 }
 
-void CodePages::read(int64_t page) {
-  if (versions_[static_cast<size_t>(page)] != kNotRead) return;
-  Blob data(tables_, "blocks", "data");
-  read(page, data);
-}
-void CodePages::read_all() {
-  if (not_read_ == 0) return;
-  Blob data(tables_, "blocks", "data");
-  for (int64_t page = 0; page < page_count(); ++page)
-    if (versions_[static_cast<size_t>(page)] == kNotRead) read(page, data);
-}
 void CodePages::read(int64_t page, Blob& blob) {
   Use use(tables_.statements(), tables_.queries().read_page);
   if (!use.with(page).next()) fail(page, "it is not there");
@@ -162,13 +199,14 @@ void CodePages::read(int64_t page, Blob& blob) {
   std::memcpy(ids_.data() + page * kPageRows, stored.ids.data(),
               static_cast<size_t>(stored.rows) * sizeof(int64_t));
   versions_[static_cast<size_t>(page)] = stored.version;
-  --not_read_;
+  set_held(page, true);
 }
 void CodePages::verify() {
   refresh(count_);
   std::fill(versions_.begin(), versions_.end(), kNotRead);
-  set_count(count_);
-  read_all();
+  std::fill(is_held_.begin(), is_held_.end(), uint8_t{0});
+  held_ = 0;
+  for (int64_t page = 0; page < page_count(); ++page) hold(page, page + 1);
 }
 
 void CodePages::salvage(const std::function<bool(int64_t)>& is_wanted) {
@@ -243,11 +281,12 @@ void CodePages::write_page(int64_t page, int64_t version) {
 }
 
 int64_t CodePages::id(int64_t slot) {
-  read(slot / kPageRows);
+  const int64_t page = slot / kPageRows;
+  if (!is_known(page)) hold(page, page + 1);
   return ids_[static_cast<size_t>(slot)];
 }
 void CodePages::set_id(int64_t slot, int64_t id) {
-  read(slot / kPageRows);
+  hold_pages_of(slot, slot);
   changed_.insert(slot / kPageRows);
   ids_[static_cast<size_t>(slot)] = id;
   note_change(slot);
@@ -265,7 +304,7 @@ std::vector<uint8_t> CodePages::code(int64_t slot) const {
   return code;
 }
 std::vector<float> CodePages::vector(int64_t slot) {
-  read(slot / kPageRows);
+  hold_pages_of(slot, slot);
   const std::vector<uint8_t> bytes = code(slot);
   std::vector<float> values(static_cast<size_t>(dim_));
   check(polar_codec_decode(codec_.get(), 1, bytes.data(), bytes.size(),
@@ -277,22 +316,24 @@ void CodePages::append(std::span<const int64_t> ids, std::span<const float> vect
   append_codes(ids, encode(vectors));
 }
 void CodePages::append_codes(std::span<const int64_t> ids, std::span<const uint8_t> codes) {
-  if (count_ % kPageRows != 0) read(count_ / kPageRows);
+  if (count_ % kPageRows != 0) hold_pages_of(count_ - 1, count_ - 1);
   const int64_t rows = count_ + std::ssize(ids);
   const int64_t pages = divide_up(rows, kPageRows);
   reserve(rows);
   ids_.resize(static_cast<size_t>(rows));
   versions_.resize(static_cast<size_t>(pages), kChanged);
+  is_held_.resize(static_cast<size_t>(pages));
   for (int64_t page = count_ / kPageRows; page < pages; ++page) changed_.insert(page);
   polar_blocks all = blocks();
   check(polar_blocks_append(codec_.get(), &all, std::ssize(ids), codes.data(), codes.size()));
   std::copy(ids.begin(), ids.end(), ids_.begin() + count_);
   note_change(count_);
+  for (int64_t page = count_ / kPageRows; page < pages; ++page) set_held(page, true);
   count_ = rows;
 }
 void CodePages::overwrite(int64_t slot, std::span<const float> vector) {
   const std::vector<uint8_t> code = encode(vector);
-  read(slot / kPageRows);
+  hold_pages_of(slot, slot);
   changed_.insert(slot / kPageRows);
   polar_blocks all = blocks();
   check(polar_blocks_overwrite(codec_.get(), &all, slot, code.data(), code.size()));
@@ -300,8 +341,7 @@ void CodePages::overwrite(int64_t slot, std::span<const float> vector) {
 }
 void CodePages::take_out(int64_t slot) {
   const int64_t last = count_ - 1;
-  read(slot / kPageRows);
-  read(last / kPageRows);
+  hold_pages_of(slot, last);
   changed_.insert(slot / kPageRows);
   changed_.insert(last / kPageRows);
   polar_blocks all = blocks();
@@ -311,32 +351,6 @@ void CodePages::take_out(int64_t slot) {
   note_change(last);
   set_count(last);
   reserve(last);
-}
-
-Neighbors CodePages::search(std::span<const float> query, int64_t k, const polar_filter* filter) {
-  read_all();
-  polar_search_options options;
-  polar_search_options_init(&options);
-  options.filter = filter;
-  Neighbors found{std::vector<float>(static_cast<size_t>(k)),
-                  std::vector<int64_t>(static_cast<size_t>(k))};
-  const polar_blocks all = blocks();
-  check(polar_blocks_search(codec_.get(), &all, 1, query.data(), k, &options, found.scores.data(),
-                            found.slots.data()));
-  drop_missing(found);
-  return found;
-}
-Neighbors CodePages::range_search(std::span<const float> query, float radius,
-                                  const polar_filter* filter) {
-  read_all();
-  polar_search_options options;
-  polar_search_options_init(&options);
-  options.filter = filter;
-  const polar_blocks all = blocks();
-  return find_in_range([&](int64_t capacity, int64_t* lims, float* scores, int64_t* slots) {
-    check(polar_blocks_range_search(codec_.get(), &all, 1, query.data(), radius, &options, capacity,
-                                    lims, scores, slots));
-  });
 }
 
 }  // namespace polarquant::sqlite

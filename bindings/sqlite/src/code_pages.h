@@ -2,14 +2,17 @@
 // Rows as codes, in blocks as searches read them. A record of docs_blocks is a page of 1,024 rows:
 // their rowids, and their blocks, as docs/format.md lays them out, filled up with zeros to whole
 // blocks of 64 rows, so that a record seldom changes its size. In memory the pages lie one after
-// another, each where it would be if all were read; they are read when they are needed.
+// another, each where it would be if all were read; they are read when they are needed. Where they
+// are more than the connection's memory limit, a search reads them in runs, one run after another.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 
 #include "codec_calls.h"
+#include "memory_limit.h"
 #include "shadow_tables.h"
 #include "stored_rows.h"
 
@@ -19,14 +22,15 @@ class Blob;
 
 class CodePages final : public StoredRows {
  public:
-  /// Borrows the tables.
-  CodePages(ShadowTables& tables, Codec codec);
+  /// Borrows both.
+  CodePages(ShadowTables& tables, Codec codec, const MemoryLimit& limit);
 
   const polar_codec* codec() const { return codec_.get(); }
 
   void refresh(int64_t count) override;
   void forget_changes() noexcept override;
   bool has_changes() const override { return !changed_.empty(); }
+  bool has_too_many_changes() const override { return std::ssize(changed_) > most_pages() / 2; }
   void write(int64_t version) override;
 
   int64_t id(int64_t slot) override;
@@ -42,9 +46,6 @@ class CodePages final : public StoredRows {
                          const polar_filter* filter) override;
   void verify() override;
   void salvage(const std::function<bool(int64_t)>& is_wanted) override;
-
-  /// Reads a page if it is not in memory. Throws SqlError where it is damaged.
-  void read(int64_t page);
 
  private:
   struct AlignedDelete {
@@ -77,24 +78,50 @@ class CodePages final : public StoredRows {
 
   /// Space for so many rows, and not much more. Changes nothing else.
   void reserve(int64_t rows);
+  /// Gives the pages that are held memory of so many bytes.
+  void reallocate(size_t bytes);
   void set_count(int64_t rows);
+
+  /// Pages that memory is to hold at most, but for changes.
+  int64_t most_pages() const;
+  /// Drops pages where so many more would be too many.
+  void make_space(int64_t pages);
+  bool is_held(int64_t page) const { return is_held_[static_cast<size_t>(page)] != 0; }
+  bool is_known(int64_t page) const;
+  void set_held(int64_t page, bool is_held) noexcept;
+  /// Reads a page that is not held. Throws SqlError where it is damaged.
   void read(int64_t page, Blob& blob);
-  void read_all();
+  /// These pages, of which some may be held.
+  void hold(int64_t first, int64_t end);
+  /// That of a slot, and another one, for changes.
+  void hold_pages_of(int64_t slot, int64_t other);
+
+  /// Rows of pages that follow one another, and are held.
+  struct Run {
+    int64_t first_row;
+    polar_blocks blocks;
+  };
+  /// Calls search(run) for runs which together have all rows that the filter keeps.
+  void for_each_run(const polar_filter* filter, const std::function<void(const Run&)>& search);
+
   void note_change(int64_t slot) noexcept;
   void write_page(int64_t page, int64_t version);
   [[noreturn]] void fail(int64_t page, const std::string& what) const;
 
   ShadowTables& tables_;
   Codec codec_;
+  const MemoryLimit& limit_;
   int64_t dim_ = 0;
   size_t code_bytes_ = 0;
   size_t row_bytes_ = 0;  // in blocks
   std::unique_ptr<uint8_t[], AlignedDelete> data_;
-  size_t bytes_ = 0;               // of data_
-  std::vector<int64_t> ids_;       // by slot
-  std::vector<int64_t> versions_;  // by page; kNotRead, kChanged
-  int64_t not_read_ = 0;           // pages
-  std::set<int64_t> changed_;      // pages, also of those that are gone
+  size_t bytes_ = 0;          // of data_
+  std::vector<int64_t> ids_;  // by slot
+  // By page: versions, kNotRead or kChanged, and whether its codes are in data_, too.
+  std::vector<int64_t> versions_;
+  std::vector<uint8_t> is_held_;
+  int64_t held_ = 0;           // pages
+  std::set<int64_t> changed_;  // pages, also of those that are gone
 };
 
 }  // namespace polarquant::sqlite

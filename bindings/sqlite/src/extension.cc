@@ -2,9 +2,13 @@
 // The entry point that SQLite calls when it loads polarquant_sqlite.
 #include <sqlite3ext.h>
 
+#include <memory>
+
+#include "memory_limit.h"
 #include "module.h"
 #include "row_filter.h"
 #include "scalar_functions.h"
+#include "sql_error.h"
 
 SQLITE_EXTENSION_INIT1
 
@@ -27,12 +31,13 @@ POLARQUANT_SQLITE_API int sqlite3_polarquantsqlite_init(sqlite3* db, char** erro
                              sqlite3_libversion());
     return SQLITE_ERROR;
   }
-  int code =
-      sqlite3_create_module_v2(db, "polar", &polarquant::sqlite::polar_module(), nullptr, nullptr);
-  if (code != SQLITE_OK) return code;
-  code = polarquant::sqlite::register_filter_function(db);
-  if (code != SQLITE_OK) return code;
-  return polarquant::sqlite::register_functions(db);
+  using namespace polarquant::sqlite;
+  return catch_errors(error, [db] {
+    const auto limit = std::make_shared<MemoryLimit>();
+    for (const int code : {register_module(db, limit), register_memory_limit(db, limit),
+                           register_filter_function(db), register_functions(db)})
+      if (code != SQLITE_OK) throw connection_error(db, code);
+  });
 }
 
 }  // extern "C"

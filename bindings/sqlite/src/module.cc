@@ -40,28 +40,32 @@ int call_table(sqlite3_vtab* base, const Call& call) noexcept {
   return catch_errors(&base->zErrMsg, [&] { call(polar_table(base)); });
 }
 
-/// arguments: module, schema, table, then what stands in the parentheses.
-void open_table(sqlite3* db, int count, const char* const* arguments, bool is_new,
+/// arguments: module, schema, table, then what stands in the parentheses. limit: register_module's.
+void open_table(sqlite3* db, const void* limit, std::span<const char* const> arguments, bool is_new,
                 sqlite3_vtab** out) {
   const std::string table = arguments[2];
-  TableDefinition definition =
-      parse_definition(std::span(arguments, static_cast<size_t>(count)).subspan(3), table);
+  TableDefinition definition = parse_definition(arguments.subspan(3), table);
   int code = sqlite3_declare_vtab(db, declaration(definition, table).c_str());
   if (code != SQLITE_OK) throw connection_error(db, code);
   // A change that meets a rowid that is there has done nothing before it says so.
   sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-  auto handle = std::make_unique<TableHandle>(db, arguments[1], table, std::move(definition));
+  auto handle = std::make_unique<TableHandle>(db, arguments[1], table, std::move(definition),
+                                              *static_cast<const SharedMemoryLimit*>(limit));
   if (is_new) handle->table.create();
   *out = &handle.release()->base;
 }
-int create(sqlite3* db, void*, int count, const char* const* arguments, sqlite3_vtab** out,
+int create(sqlite3* db, void* limit, int count, const char* const* arguments, sqlite3_vtab** out,
            char** error) {
-  return catch_errors(error, [&] { open_table(db, count, arguments, true, out); });
+  return catch_errors(error, [&] {
+    open_table(db, limit, std::span(arguments, static_cast<size_t>(count)), true, out);
+  });
 }
-int connect(sqlite3* db, void*, int count, const char* const* arguments, sqlite3_vtab** out,
+int connect(sqlite3* db, void* limit, int count, const char* const* arguments, sqlite3_vtab** out,
             char** error) {
-  return catch_errors(error, [&] { open_table(db, count, arguments, false, out); });
+  return catch_errors(error, [&] {
+    open_table(db, limit, std::span(arguments, static_cast<size_t>(count)), false, out);
+  });
 }
 int disconnect(sqlite3_vtab* base) {
   delete reinterpret_cast<TableHandle*>(base);
@@ -187,8 +191,6 @@ int integrity(sqlite3_vtab* base, const char*, const char*, int, char** error) {
 }
 #endif
 
-}  // namespace
-
 const sqlite3_module& polar_module() {
   static const sqlite3_module module = [] {
     sqlite3_module made = {};
@@ -222,6 +224,14 @@ const sqlite3_module& polar_module() {
     return made;
   }();
   return module;
+}
+
+}  // namespace
+
+int register_module(sqlite3* db, const SharedMemoryLimit& limit) {
+  // SQLite releases the copy, also where it fails.
+  return sqlite3_create_module_v2(db, "polar", &polar_module(), new SharedMemoryLimit(limit),
+                                  [](void* copy) { delete static_cast<SharedMemoryLimit*>(copy); });
 }
 
 }  // namespace polarquant::sqlite

@@ -3,10 +3,12 @@
 // of PolarTable or Cursor.
 #pragma once
 
+#include "memory_limit.h"
 #include "sqlite_api.h"
 
 namespace polarquant::sqlite {
 
-const sqlite3_module& polar_module();
+/// Returns SQLite's code. limit: of the connection, for all tables.
+int register_module(sqlite3* db, const SharedMemoryLimit& limit);
 
 }  // namespace polarquant::sqlite

@@ -39,9 +39,10 @@ std::vector<uint8_t> state_bytes(const polar_codec* codec) {
 }  // namespace
 
 PolarTable::PolarTable(sqlite3* db, std::string schema, std::string table,
-                       TableDefinition definition)
+                       TableDefinition definition, SharedMemoryLimit limit)
     : db_(db),
       definition_(std::move(definition)),
+      limit_(std::move(limit)),
       tables_(db, std::move(schema), std::move(table), definition_) {
   const Codec codec = make_codec(definition_.code, definition_.dim, definition_.metric);
   size_t bytes = 0;
@@ -104,7 +105,7 @@ std::unique_ptr<StoredRows> PolarTable::stored_codec_rows() {
   if (info.dim != definition_.dim || info.metric != definition_.metric ||
       codec_spec(codec.get()) != codec_spec(declared.get()))
     throw damaged(name() + "_state: its codec is not that of the table's declaration");
-  return std::make_unique<CodePages>(tables_, std::move(codec));
+  return std::make_unique<CodePages>(tables_, std::move(codec), *limit_);
 }
 
 // ---- Writing ----
@@ -117,6 +118,7 @@ void PolarTable::append_new() {
     new_vectors_.clear();
     if (codec_version_ == 0 && rows_->count() >= rows_to_learn()) learn();
   });
+  limit_changes();
 }
 void PolarTable::flush() {
   require_whole();
@@ -140,7 +142,7 @@ void PolarTable::learn() {
   Codec codec = make_codec(definition_.code, definition_.dim, definition_.metric);
   check(polar_codec_train(codec.get(), pending.count(), pending.vectors().data(), nullptr));
   const std::vector<uint8_t> state = state_bytes(codec.get());
-  auto pages = std::make_unique<CodePages>(tables_, std::move(codec));
+  auto pages = std::make_unique<CodePages>(tables_, std::move(codec), *limit_);
   pages->append(pending.ids(), pending.vectors());
   Use(tables_.statements(), tables_.queries().delete_all_pending).run();
   const int64_t version = random_version();
@@ -263,6 +265,7 @@ void PolarTable::update(int64_t id, int64_t new_id, std::span<sqlite3_value*> va
     if (new_id != id) rows_->set_id(at, new_id);
     update_columns(id, new_id, values);
   });
+  limit_changes();
 }
 void PolarTable::update_columns(int64_t id, int64_t new_id, std::span<sqlite3_value*> values) {
   Use row(tables_.statements(), tables_.queries().update_row);
@@ -301,6 +304,7 @@ void PolarTable::remove(int64_t id) {
     if (last_id != id)
       Use(tables_.statements(), tables_.queries().write_slot).with(at).with(last_id).run();
   });
+  limit_changes();
 }
 
 }  // namespace polarquant::sqlite

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "memory_limit.h"
 #include "shadow_tables.h"
 #include "sql_error.h"
 #include "stored_rows.h"
@@ -24,7 +25,8 @@ namespace polarquant::sqlite {
 
 class PolarTable {
  public:
-  PolarTable(sqlite3* db, std::string schema, std::string table, TableDefinition definition);
+  PolarTable(sqlite3* db, std::string schema, std::string table, TableDefinition definition,
+             SharedMemoryLimit limit);
 
   sqlite3* db() const { return db_; }
   const TableDefinition& definition() const { return definition_; }
@@ -92,6 +94,10 @@ class PolarTable {
   /// And all changes into the shadow tables.
   void flush();
   void learn();
+  /// Changes are written where they take too much memory.
+  void limit_changes() {
+    if (rows_->has_too_many_changes()) flush();
+  }
   void write_state();
   int64_t rows_to_learn() const;
   std::optional<int64_t> find_slot(int64_t id);
@@ -103,6 +109,7 @@ class PolarTable {
 
   sqlite3* db_;
   TableDefinition definition_;
+  SharedMemoryLimit limit_;
   ShadowTables tables_;
   std::unique_ptr<StoredRows> rows_;
   int64_t version_ = 0;         // of what rows_ holds; 0: unknown

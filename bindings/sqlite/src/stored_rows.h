@@ -30,6 +30,8 @@ class StoredRows {
   /// Forgets changes that were not written.
   virtual void forget_changes() noexcept = 0;
   virtual bool has_changes() const = 0;
+  /// Whether these take a good part of the memory there is to be.
+  virtual bool has_too_many_changes() const { return false; }
   /// Writes the changes. version: of the table from now on.
   virtual void write(int64_t version) = 0;
 

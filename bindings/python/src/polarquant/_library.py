@@ -98,6 +98,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_blocks_remove": (_STATUS, [_HANDLE, _BLOCKS, _ARRAY]),
     "polar_blocks_swap_remove": (_STATUS, [_HANDLE, _BLOCKS, c_int64]),
     "polar_blocks_search": (_STATUS, [_HANDLE, _BLOCKS, *_SEARCH]),
+    "polar_blocks_partial_bytes": (_STATUS, [_HANDLE, _BLOCKS, c_int64, c_int64, _OUT]),
+    "polar_blocks_search_partial": (
+        _STATUS,
+        [_HANDLE, _BLOCKS, c_int64, c_int64, _ARRAY, c_int64, _OPTIONS, c_size_t, _ARRAY, _OUT],
+    ),
     "polar_blocks_range_search": (_STATUS, [_HANDLE, _BLOCKS, *_QUERIES, *_RANGE]),
     # advice
     "polar_advice_options_init_sized": (None, [_OPTIONS, c_size_t]),

@@ -73,6 +73,32 @@ def run_search(
     return scores, ids
 
 
+#: (number of queries, k, address of the bytes' number) → status
+PartialBytesFunction = Callable[[int, int, Any], int]
+#: (number of queries, their address, k, options or None, capacity, address, address of the bytes' number)
+#: → status
+PartialFunction = Callable[[int, int, int, Any, int, int, Any], int]
+
+
+def run_search_partial(
+    bytes_function: PartialBytesFunction, function: PartialFunction, *arguments: Any
+) -> bytes:
+    """A partial result; arguments as those of run_search from `use` on."""
+    found = b""
+
+    def search(nq: int, q: int, k: int, options: Any, _scores: int, _ids: int) -> int:
+        nonlocal found
+        size = ctypes.c_size_t()
+        check(bytes_function(nq, k, ctypes.byref(size)))
+        partial = np.empty(size.value, dtype=np.uint8)
+        status = function(nq, q, k, options, size.value, address(partial), ctypes.byref(size))
+        found = partial[: size.value].tobytes()
+        return status
+
+    run_search(search, *arguments)
+    return found
+
+
 #: (number of queries, their address, radius, options, capacity, addresses of lims, scores, ids) → status
 RangeSearchFunction = Callable[[int, int, float, Any, int, int, int, int], int]
 

@@ -10,9 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant import _structs
-from polarquant._arrays import Codes, CodesLike, Floats, Ids, address, as_codes, as_int
+from polarquant._arrays import Codes, CodesLike, Floats, Ids, address, as_codes, as_int, as_rows
 from polarquant._library import check, lib
-from polarquant._search import make_search_options, run_range_search, run_search
+from polarquant._search import (
+    make_search_options,
+    run_range_search,
+    run_search,
+    run_search_partial,
+)
 from polarquant._use import Use
 from polarquant.codec import Codec
 from polarquant.errors import BadArgumentError, NotFoundError
@@ -127,6 +132,42 @@ class CodeBlocks:
 
             asked = (filter, exactness, num_threads or codec._num_threads, progress)
             return run_search(function, self._use, queries, codec.dim, k, len(self), *asked)
+
+    def search_partial(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        first_row: int = 0,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        num_threads: int = 0,
+    ) -> bytes:
+        """What `polarquant.partials.merge_partials` needs of these rows, where they are a part of more:
+        those that are in memory at a time.
+
+        queries: (nq, dim). first_row: how many rows the parts before have. Rows, and what a filter
+        keeps, are the whole's. Other arguments as those of `search`.
+        """
+        codec = self._codec
+        first_row = as_int("first_row", first_row, 0, 2**63 - 1)
+        with self._use.shared, codec._use.shared as handle:
+
+            def size(nq: int, k: int, bytes_: Any) -> int:
+                status: int = lib.polar_blocks_partial_bytes(handle, self._where, nq, k, bytes_)
+                return status
+
+            def search(*arguments: Any) -> int:
+                status: int = lib.polar_blocks_search_partial(
+                    handle, self._where, first_row, *arguments
+                )
+                return status
+
+            rows = as_rows("queries", queries, codec.dim)
+            asked = (filter, exactness, num_threads or codec._num_threads, None)
+            return run_search_partial(
+                size, search, self._use, rows, codec.dim, k, len(self), *asked
+            )
 
     def range_search(
         self,

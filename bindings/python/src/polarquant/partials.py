@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from polarquant._arrays import Floats, Ids, address, as_int, as_rows
 from polarquant._library import check, lib
-from polarquant._search import run_search
+from polarquant._search import run_search_partial
 from polarquant.filters import Bitset, FilterLike, IdSet, as_array
 from polarquant.index import Index
 
@@ -64,26 +64,20 @@ class Part:
         `Index.search`. Raises UnsupportedError for a filter over an inverted file, and for
         refinements and graphs."""
         rows = as_rows("queries", queries, self.index.dim)
-        found = b""
-
         with self.index._use.shared as handle:
 
-            def function(nq: int, q: int, k: int, options: Any, _scores: int, _ids: int) -> int:
-                nonlocal found
-                size = ctypes.c_size_t()
-                check(lib.polar_index_partial_bytes(handle, nq, k, ctypes.byref(size)))
-                partial = np.empty(size.value, dtype=np.uint8)
-                where = (size.value, address(partial), ctypes.byref(size))
-                status: int = lib.polar_index_search_partial(
-                    handle, self._first_row, nq, q, k, options, *where
-                )
-                found = partial[: size.value].tobytes()
+            def size(nq: int, k: int, bytes_: Any) -> int:
+                status: int = lib.polar_index_partial_bytes(handle, nq, k, bytes_)
+                return status
+
+            def search(*arguments: Any) -> int:
+                status: int = lib.polar_index_search_partial(handle, self._first_row, *arguments)
                 return status
 
             ntotal = lib.polar_index_ntotal(handle)
             asked = (filter, exactness, num_threads, None, nprobe)
-            run_search(function, self.index._use, rows, self.index.dim, k, ntotal, *asked)
-        return found
+            use = self.index._use
+            return run_search_partial(size, search, use, rows, self.index.dim, k, ntotal, *asked)
 
     def search(
         self, queries: npt.ArrayLike, k: int, *, filter: FilterLike = None, **options: Any

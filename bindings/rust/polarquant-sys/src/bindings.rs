@@ -574,6 +574,29 @@ extern "C" {
         scores: *mut f32,
         ids: *mut i64,
     ) -> polar_status;
+    #[doc = " *bytes: the most that the partial result of nq queries and the k best has."]
+    pub fn polar_blocks_partial_bytes(
+        codec: *const polar_codec,
+        blocks: *const polar_blocks,
+        nq: i64,
+        k: i64,
+        bytes: *mut usize,
+    ) -> polar_status;
+    #[doc = " Writes what polar_merge_partials needs of these blocks to `partial`, of `capacity` bytes, and its"]
+    #[doc = " size to *bytes. first_row: how many rows the blocks before have; ids are positions in all rows,"]
+    #[doc = " and so a filter's. Arguments, errors and threads as of polar_blocks_search."]
+    pub fn polar_blocks_search_partial(
+        codec: *const polar_codec,
+        blocks: *const polar_blocks,
+        first_row: i64,
+        nq: i64,
+        queries: *const f32,
+        k: i64,
+        options: *const polar_search_options,
+        capacity: usize,
+        partial: *mut u8,
+        bytes: *mut usize,
+    ) -> polar_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
