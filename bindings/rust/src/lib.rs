@@ -5,7 +5,8 @@
 //! - [`Index`] stores rows as codes, and finds the nearest; [`SharedIndex`] is one that many threads
 //!   search and change.
 //! - [`IndexBuilder`] makes an index file of more rows than memory holds, [`merge_files`] one of
-//!   several, and [`Index::open_shards`] searches several as one.
+//!   several, and [`Index::open_shards`] searches several as one. [`merge_partials`] makes the answer
+//!   of parts that several processes search.
 //! - [`Codec`] makes codes that the program keeps, and scores and searches them; [`CodeBlocks`] keeps
 //!   them in the order that searches read fastest.
 //! - [`advise`] says which code to take, measured on a sample.
@@ -51,7 +52,7 @@ pub use cancel::CancelToken;
 pub use codec::{Codec, CodecInfo, CodecOptions, Plan, Reconstruction, Segment, StateOrigin};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, PreparedFilter};
-pub use index::{merge_files, merge_files_using};
+pub use index::{merge_files, merge_files_using, merge_partials};
 pub use index::{Index, IndexInfo, LoadOptions, SaveOptions, SharedIndex};
 pub use matches::{Found, Match, Matches, RangeMatches};
 pub use metric::Metric;

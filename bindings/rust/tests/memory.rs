@@ -5,7 +5,7 @@
 
 mod support;
 
-use polarquant::WorkOptions;
+use polarquant::{merge_partials, WorkOptions};
 use polarquant::{CodeBlocks, Codec, ErrorKind, Filter, Index, IndexBuilder, Metric};
 use polarquant::{SearchOptions, SharedIndex};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,6 +35,9 @@ fn large_round(x: &[f32]) {
     index.add_with_ids_using(x, &[0, 1, 2, 3, 4], &work).unwrap();
     assert_eq!(index.search_using(&x[..DIM], 4, &options).unwrap().iter().count(), 3);
     index.range_search_using(&x[..DIM], 1e9, &options).unwrap();
+    let partial = index.search_partial_using(0, &x[..DIM], 4, &options).unwrap();
+    assert_eq!(merge_partials(&[&partial], 1, 4).unwrap().iter().count(), 3);
+    assert!(merge_partials(&[&partial[..9]], 1, 4).is_err());
     assert_eq!(index.reconstruct(99).unwrap_err().kind(), ErrorKind::NotFound);
     assert!(Index::new("Nothing9", DIM, Metric::L2).is_err());
     let copy = SharedIndex::from(index.try_clone().unwrap());

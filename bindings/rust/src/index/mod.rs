@@ -3,12 +3,14 @@
 
 mod changes;
 mod files;
+mod partials;
 mod read;
 mod search;
 mod shards;
 mod shared;
 
 pub use files::{LoadOptions, SaveOptions};
+pub use partials::merge_partials;
 pub use read::IndexInfo;
 pub use shards::{merge_files, merge_files_using};
 pub use shared::SharedIndex;
