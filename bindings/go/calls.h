@@ -196,6 +196,13 @@ polargo_result polargo_merge_files(int64_t n, const char* paths, const char* out
                                    polargo_work work);
 polargo_result polargo_index_open_shards(int64_t n, const char* paths, polargo_index* out);
 polargo_result polargo_index_load_empty(const char* path, polargo_index* out);
+/* *partial, *bytes of them, is for free(); NULL after an error. */
+polargo_result polargo_index_search_partial(polargo_index index, int64_t first_row, int64_t nq,
+                                            const float* queries, int64_t k, polargo_search search,
+                                            uint8_t** partial, size_t* bytes);
+/* partials: n of them, one after the other; bytes: (n), the sizes. */
+polargo_result polargo_merge_partials(int64_t n, const uint8_t* partials, const size_t* bytes,
+                                      int64_t nq, int64_t k, float* scores, int64_t* ids);
 
 typedef struct polargo_builder_options {
   int32_t replace;

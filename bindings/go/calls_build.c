@@ -47,6 +47,52 @@ polargo_result polargo_index_load_empty(const char* path, polargo_index* out) {
   return result;
 }
 
+polargo_result polargo_index_search_partial(polargo_index index, int64_t first_row, int64_t nq,
+                                            const float* queries, int64_t k, polargo_search search,
+                                            uint8_t** partial, size_t* bytes) {
+  const polar_index* searched = (const polar_index*)index;
+  polar_search_options options;
+  polar_filter filter;
+  size_t capacity = 0;
+  polar_status status = POLAR_OK;
+  polargo_set_search(&search, &options, &filter);
+  *partial = NULL;
+  do {
+    size_t most = 0;
+    const polar_status asked = polar_index_partial_bytes(searched, nq, k, &most);
+    if (asked != POLAR_OK) status = asked;
+    /* The error's text is that of the search before, which success does not clear. */
+    if (asked != POLAR_OK || most <= capacity) break;
+    free(*partial);
+    *partial = malloc(most);
+    if (*partial == NULL) return out_of_memory();
+    capacity = most;
+    status = polar_index_search_partial(searched, first_row, nq, queries, k, &options, capacity,
+                                        *partial, bytes);
+    /* Perhaps rows were added meanwhile, for which there is no memory. */
+  } while (status == POLAR_ERROR_BAD_ARGUMENT);
+  const polargo_result result = polargo_result_of(status);
+  if (status != POLAR_OK) {
+    free(*partial);
+    *partial = NULL;
+  }
+  return result;
+}
+
+polargo_result polargo_merge_partials(int64_t n, const uint8_t* partials, const size_t* bytes,
+                                      int64_t nq, int64_t k, float* scores, int64_t* ids) {
+  const uint8_t** addresses = calloc(n > 0 ? (size_t)n : 1, sizeof *addresses);
+  if (addresses == NULL) return out_of_memory();
+  for (int64_t i = 0; i < n; ++i) {
+    addresses[i] = partials;
+    partials += bytes[i];
+  }
+  const polargo_result result =
+      polargo_result_of(polar_merge_partials(n, addresses, bytes, nq, k, scores, ids));
+  free(addresses);
+  return result;
+}
+
 static void set_builder_options(polargo_builder_options given, polar_builder_options* options) {
   polar_builder_options_init(options);
   options->replace = given.replace;

@@ -6,7 +6,8 @@
 // [Index], made from a factory string such as "Polar4" or "IVF1024,Polar4", stores the codes itself.
 // [Advise] measures which code suits a sample of vectors. The types named CUDA… work on GPUs. A
 // [Builder] makes an index file of more rows than memory holds, [MergeFiles] one of several, and
-// [OpenShards] searches several as one.
+// [OpenShards] searches several as one. [MergePartials] makes the answer of parts that
+// several processes search.
 //
 // # Vectors
 //

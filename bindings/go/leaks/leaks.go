@@ -62,6 +62,13 @@ func useIndex() {
 	even := polarquant.FilterFunc(func(id int64) bool { return id%2 == 0 })
 	_, err = index.RangeSearch(ctx, rows[:dim], 1, &polarquant.SearchOptions{Filter: even})
 	check(err)
+	partial, err := index.SearchPartial(background, 0, rows[:dim], 3, nil)
+	check(err)
+	_, _, err = polarquant.MergePartials([][]byte{partial, partial}, 1, 3)
+	check(err)
+	if _, err = index.SearchPartial(background, -1, rows[:dim], 3, nil); !errors.Is(err, polarquant.ErrBadArgument) {
+		log.Fatal(err)
+	}
 	if _, err = index.Reconstruct(1000); !errors.Is(err, polarquant.ErrNotFound) {
 		log.Fatal(err)
 	}
