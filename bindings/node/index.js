@@ -12,6 +12,7 @@ const { errors } = require('./lib/errors.js');
 const { PreparedFilter } = require('./lib/filters.js');
 const { Index } = require('./lib/index_class.js');
 const { RangeResult, SearchResult } = require('./lib/results.js');
+const { mergePartials } = require('./lib/search.js');
 
 /** Of the C library that runs, as "0.1.0". */
 const version = native.versionText(false);
@@ -32,6 +33,7 @@ module.exports = {
   cuda,
   mergeFiles,
   mergeFilesSync,
+  mergePartials,
   specHelp,
   version,
   versionNumber,

@@ -29,6 +29,7 @@ export const {
   cuda,
   mergeFiles,
   mergeFilesSync,
+  mergePartials,
   specHelp,
   version,
   versionNumber,

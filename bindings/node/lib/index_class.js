@@ -20,7 +20,7 @@ const {
   metricName,
 } = require('./arguments.js');
 const { packFilter, packSearch } = require('./filters.js');
-const { runRangeSearch, runSearch } = require('./search.js');
+const { runPartialSearch, runRangeSearch, runSearch } = require('./search.js');
 const { errors } = require('./errors.js');
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -219,6 +219,14 @@ class Index extends Handle {
   rangeSearchSync(queries, radius, options) {
     const native = nativeOf(this);
     return runRangeSearch(callSync, 'indexRangeSearch', this.#dim, native, queries, [], radius, options);
+  }
+
+  async searchPartial(firstRow, queries, k, options) {
+    return runPartialSearch(callAsync, this.#dim, nativeOf(this), firstRow, queries, k, options);
+  }
+
+  searchPartialSync(firstRow, queries, k, options) {
+    return runPartialSearch(callSync, this.#dim, nativeOf(this), firstRow, queries, k, options);
   }
 
   explain(nq = 1, k = 10, options = undefined) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Index files in parts: builders, files merged, and files opened as one index. */
+/* Index files in parts: builders, files merged, files opened as one index, and parts searched
+ * apart. */
 #include "operations.h"
 #include "results.h"
 
@@ -24,6 +25,55 @@ static polar_status run_load_empty(call* call) {
   polar_status status = polar_index_load_empty(call->values[0].data, &made);
   call->made = made;
   return status;
+}
+
+/* index, first row, queries, k, options */
+static polar_status run_search_partial(call* call) {
+  const value* v = call->values;
+  const polar_index* index = v[0].object->handle;
+  output* partial = &call->outputs[0];
+  size_t capacity = 0, bytes = 0;
+  int64_t nq;
+  polar_status status = count_rows(call, "queries", &v[2], v[0].object->dim, &nq);
+  if (status != POLAR_OK) return status;
+  do {
+    size_t most = 0;
+    const polar_status asked = polar_index_partial_bytes(index, nq, v[3].count, &most);
+    if (asked != POLAR_OK) return asked;
+    /* The error's text is that of the search before, which success does not clear. */
+    if (most <= capacity) return status;
+    capacity = most;
+    status = make_output(call, 0, (int64_t)capacity, 1);
+    if (status != POLAR_OK) return status;
+    status = polar_index_search_partial(index, v[1].count, nq, v[2].data, v[3].count,
+                                        search_of(call), capacity, partial->data, &bytes);
+    /* Perhaps rows were added meanwhile, for which there is no memory. */
+  } while (status == POLAR_ERROR_BAD_ARGUMENT);
+  partial->count = (int64_t)bytes;
+  return status;
+}
+
+/* partials one after the other, their sizes, nq, k, scores, ids */
+static polar_status run_merge_partials(call* call) {
+  value* v = call->values;
+  const int64_t n = v[1].count;
+  const uint8_t* next = v[0].data;
+  const uint8_t** partials = call_memory(call, (size_t)n * sizeof *partials);
+  size_t* bytes = call_memory(call, (size_t)n * sizeof *bytes);
+  int64_t i, left = v[0].count;
+  polar_status status = check_results(call, v[2].count, v[3].count, &v[4], &v[5]);
+  if (status != POLAR_OK) return status;
+  if (partials == NULL || bytes == NULL) return refuse_memory(call, "partials");
+  for (i = 0; i < n; ++i) {
+    const int64_t size = ((const int64_t*)v[1].data)[i];
+    if (size < 0 || size > left) return refuse(call, "sizes: beyond the partials' bytes");
+    partials[i] = next;
+    bytes[i] = (size_t)size;
+    next += size;
+    left -= size;
+  }
+  status = polar_merge_partials(n, partials, bytes, v[2].count, v[3].count, v[4].data, v[5].data);
+  return status == POLAR_OK ? finish_ids(call, &v[5]) : status;
 }
 
 /* memory bytes: 0 for the default */
@@ -108,6 +158,8 @@ const operation build_operations[] = {
     {"mergeFiles", "tsT", run_merge_files, NULL, false, NULL},
     {"indexOpenShards", "t", run_open_shards, give_loaded_index, false, NULL},
     {"indexLoadEmpty", "s", run_load_empty, give_loaded_index, false, NULL},
+    {"indexSearchPartial", "InfnS", run_search_partial, give_bytes, false, NULL},
+    {"mergePartials", "uinnfj", run_merge_partials, NULL, false, NULL},
     {"builderCreate", "Isnn", run_create, give_builder, false, NULL},
     {"builderResume", "sn", run_resume, give_builder, false, NULL},
     {"builderAdd", "WfT", run_add, NULL, true, NULL},

@@ -7,7 +7,7 @@ const assert = require('assert');
 const path = require('path');
 const { inFolder, polarquant } = require('./support.js');
 
-const { CodeBlocks, Codec, Index, IndexBuilder, PreparedFilter, advise, mergeFiles } = polarquant;
+const { CodeBlocks, Codec, Index, IndexBuilder, PreparedFilter, advise, mergeFiles, mergePartials } = polarquant;
 
 const DIM = 16;
 const x = Float32Array.from({ length: 30 * DIM }, (_, i) => Math.sin(i * i));
@@ -62,6 +62,9 @@ async function build(folder) {
   await mergeFiles([file, file], path.join(folder, 'merged'));
   const shards = await Index.openShards([file, path.join(folder, 'merged')]);
   assert.strictEqual(shards.ntotal, 93);
+  const partials = [shards.searchPartialSync(0, query, 3), await shards.searchPartial(93, query, 3)];
+  assert.strictEqual(mergePartials(partials, 1, 3).nq, 1);
+  assert.throws(() => mergePartials([partials[0], new Uint8Array(9)], 1, 3), { status: 70 });
   await assert.rejects(Index.openShards([file, 'none']), { status: 90 });
   for (const object of [index, shards]) object.close();
 }

@@ -14,6 +14,7 @@ import polarquant, {
   advise,
   cuda,
   mergeFiles,
+  mergePartials,
 } from 'polarquant';
 
 const index = new Index('Polar4', 8, 'cosine');
@@ -49,6 +50,9 @@ const builder: IndexBuilder = await IndexBuilder.create('x', index, { memoryByte
 const written: Promise<void> = builder.finish({ signal });
 const merged: Promise<void> = mergeFiles(['x', new URL('file:///y')], 'z', { progress: (share) => share < 1 });
 const shards: Index = Index.openShardsSync(['x', 'y']);
+const partial: Uint8Array = index.searchPartialSync(0, x, 3, { filter: (id: number) => id > 3, nprobe: 2 });
+const sent: Promise<Uint8Array> = shards.searchPartial(100, x, 3, { signal });
+const answer: SearchResult<BigInt64Array> = mergePartials([partial, await sent], 1, 3, { bigint: true });
 filter.close();
 blocks[Symbol.dispose]();
 
@@ -68,4 +72,4 @@ index.ntotal = 3;
 const unsure: Float64Array = index.searchSync(x, 3, options).ids;
 // @ts-expect-error: ids are bigints
 const wrong: Float64Array = big.ids;
-export { code, devices, done, either, ids, loaded, merged, one, plain, scores, shards, spec, unsure, written, wrong };
+export { answer, code, devices, done, either, ids, loaded, merged, one, plain, scores, shards, spec, unsure, written, wrong };

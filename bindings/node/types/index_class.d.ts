@@ -135,6 +135,21 @@ export class Index extends Handle {
     radius: number,
     options?: Options
   ): RangeResult<IdsOf<Options>>;
+  /**
+   * What `mergePartials` needs of this part of an index for the k nearest rows of each query, (nq, dim): bytes, to be
+   * sent to whoever merges them. firstRow: how many rows the parts before this one have. Ids that are positions, and a
+   * filter over them, are those of the whole.
+   * @throws as `search`; UnsupportedError for refinements and graphs, and for a filter over an inverted file, whose
+   *   lists are chosen by what the filter keeps of all parts: search these by `search`, and take the best of all.
+   */
+  searchPartial(
+    firstRow: number,
+    queries: Vectors,
+    k: number,
+    options?: AsyncSearchOptions
+  ): Promise<Uint8Array>;
+  /** `searchPartial` on this thread. */
+  searchPartialSync(firstRow: number, queries: Vectors, k: number, options?: SearchOptions): Uint8Array;
   /** What a search of nq queries, 1 by default, for k rows, 10 by default, would do: lines for people, whose
    * words may change. Nothing is searched. */
   explain(nq?: number, k?: number, options?: SearchOptions): string;

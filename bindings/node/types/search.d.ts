@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Filters, options of searches, and what searches find.
-import { Handle, Ids } from './values.js';
+import { Bytes, Handle, Ids } from './values.js';
 
 /**
  * Which rows a search may return, by id; rows that are left out cost next to nothing.
@@ -103,6 +103,19 @@ export class SearchResult<IdArray extends Float64Array | BigInt64Array = Float64
   query(query: number): SearchResult<IdArray>;
   [Symbol.iterator](): IterableIterator<Match<IdIn<IdArray>>>;
 }
+
+/**
+ * The answer of the whole, to the bit that of one index with all rows, from what `Index.searchPartial` found in its
+ * parts for the same nq queries and k. partials: one or more, in the order of the parts' rows.
+ * @throws BadArgumentError for partials of another nq or k; StateMismatchError for those of indexes of different kinds;
+ *   CorruptDataError for other bytes.
+ */
+export function mergePartials<Options extends { bigint?: boolean } = {}>(
+  partials: ReadonlyArray<Bytes>,
+  nq: number,
+  k: number,
+  options?: Options
+): SearchResult<IdsOf<Options>>;
 
 /** All rows within a radius: those of query q are at lims[q] to lims[q + 1] − 1. */
 export class RangeResult<IdArray extends Float64Array | BigInt64Array = Float64Array> {
