@@ -465,6 +465,69 @@ public final class Index implements AutoCloseable {
   }
 
   /**
+   * Finds what {@link #mergePartials} needs of this part of an index: bytes, to be sent to whoever
+   * merges them. Parts may lie in processes of any kind.
+   *
+   * @param firstRow how many rows the parts before this one have; ids that are positions, and a
+   *     filter over them, are those of the whole
+   * @param queries (nq, dim)
+   * @param k 1 or more
+   * @param options filter, exactness and the like
+   * @return the partial result
+   * @throws PolarException.Unsupported for refinements and graphs, and for a filter over an inverted
+   *     file, whose lists are chosen by what the filter keeps of all parts: {@code search} these, and
+   *     take the best of all
+   * @throws PolarException.NotTrained where {@code train} must come first
+   * @throws PolarException.Cancelled where the listener says to stop
+   */
+  public byte[] searchPartial(long firstRow, FloatBuffer queries, int k, SearchOptions options) {
+    Slice given = Slice.of(queries);
+    long nq = Shapes.rows("queries", given, dim);
+    SearchOptions forC = SearchOptions.forC(options);
+    byte[][] found = new byte[1][];
+    use.search(
+        forC, index -> found[0] = NativePartials.search(index, firstRow, nq, given, k, forC));
+    return found[0];
+  }
+
+  /**
+   * Finds what {@link #mergePartials} needs of this part of an index.
+   *
+   * @param firstRow how many rows the parts before this one have
+   * @param queries (nq, dim)
+   * @param k 1 or more
+   * @return the partial result
+   */
+  public byte[] searchPartial(long firstRow, float[] queries, int k) {
+    return searchPartial(firstRow, FloatBuffer.wrap(queries), k, SearchOptions.DEFAULT);
+  }
+
+  /**
+   * The answer of the whole, to the bit that of one index with all rows, from what {@link
+   * #searchPartial(long, FloatBuffer, int, SearchOptions) searchPartial} found in its parts for the
+   * same queries and k.
+   *
+   * @param partials of the parts, 1 or more, in the order of their rows
+   * @param nq queries
+   * @param k rows for each
+   * @return scores and ids, (nq, k), as {@code search} has them
+   * @throws PolarException.BadArgument for partials of another number of queries or k
+   * @throws PolarException.StateMismatch for those of indexes of different kinds
+   * @throws PolarException.CorruptData for other bytes
+   */
+  public static SearchResult mergePartials(List<byte[]> partials, int nq, int k) {
+    byte[][] given = partials.toArray(new byte[0][]);
+    for (byte[] partial : given) {
+      Objects.requireNonNull(partial, "partials");
+    }
+    int length = Shapes.length("k", nq, k);
+    float[] scores = new float[length];
+    long[] ids = new long[length];
+    NativePartials.merge(given, nq, k, Slice.of(scores), Slice.of(ids));
+    return new SearchResult(k, scores, ids);
+  }
+
+  /**
    * Tells what a search would do: how it scans, rows, stages, about how many bytes it reads.
    *
    * @param nq queries together, 1 to 2^40

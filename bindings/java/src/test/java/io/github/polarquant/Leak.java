@@ -92,6 +92,10 @@ final class Leak {
       Index.mergeFiles(Arrays.asList(file, file), file, WorkOptions.DEFAULT);
       try (Index shards = Index.openShards(Arrays.asList(file, file))) {
         Expect.equal(shards.ntotal(), 32);
+        byte[] partial = shards.searchPartial(0, QUERY, 3);
+        Index.mergePartials(Arrays.asList(partial, partial), 1, 3);
+        Expect.thrown(PolarException.CorruptData.class,
+            () -> Index.mergePartials(Arrays.asList(partial, new byte[9]), 1, 3));
       }
       Files.delete(file);
       Files.delete(folder);

@@ -14,7 +14,7 @@ import java.util.List;
 final class Tests {
   private static final List<Class<?>> CLASSES = Arrays.asList(ConformanceTest.class,
       IndexTest.class, IndexChangesTest.class, IndexFilesTest.class, IndexBuilderTest.class,
-      CodecTest.class, CodeBlocksTest.class, FilterTest.class, BufferTest.class, CallbackTest.class,
+      PartialsTest.class, CodecTest.class, CodeBlocksTest.class, FilterTest.class, BufferTest.class, CallbackTest.class,
       AdviceTest.class, CudaTest.class, PlainDevicesTest.class, ClassLoaderTest.class,
       AbuseTest.class, ThreadTest.class, PackageTest.class);
 
