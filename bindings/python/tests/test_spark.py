@@ -22,6 +22,7 @@ needs_spark = unittest.skipIf(_MISSING, f"{', '.join(_MISSING)}: not installed")
 if _MISSING:
     SparkCase = unittest.TestCase
 else:
+    import pyarrow
     import spark_faults
     from spark_support import DIM, N, PARTS, SparkCase
 
@@ -146,6 +147,65 @@ class LocalTest(SparkCase):
         with self.assertRaises(polarquant.NotFoundError):
             spark_shards.search(names, self.folder / "none.json", 1, **asked)
 
+    def test_searches_within_a_radius(self):
+        """The rows of one index, to the bit, in its order; few and many of them."""
+        for description, metric, id_column in (
+            ("Polar2", "cosine", None),
+            ("IVF16,Polar4", "l2", "id"),
+        ):
+            shutil.rmtree(self.out, ignore_errors=True)
+            asked = {"index": description, "metric": metric, "id_column": id_column}
+            place = build(self.df, self.out, **asked)
+            options = {"nprobe": 4} if description.startswith("IVF") else {}
+            with polarquant.ShardedIndex.open(place) as sharded:
+                scores, _ = sharded.search(self.x[:150], 200, **options)
+                for rank, keep in ((3, None), (150, self.ids[::2])):
+                    radius = np.median(scores[:, rank])
+                    with self.subTest(description, radius=radius):
+                        self.check_radius(sharded, place, radius, filter=keep, **options)
+
+    def check_radius(self, sharded, place, radius, **options):
+        queries = self.queries(150)
+        asked = {"radius": radius, "query_id_column": "query", **options}
+        found = spark_shards.search(queries, place, **asked)
+        self.assertEqual(found.columns, ["query_id", "rank", "id", "score"])
+        columns = list(zip(*found.orderBy("query_id", "rank").collect()))
+        lims, scores, ids = sharded.range_search(self.x[:150], radius, **options)
+        counts = np.diff(lims)
+        self.assertGreater(len(ids), 50)
+        np.testing.assert_array_equal(columns[0], np.repeat(np.arange(150), counts))
+        np.testing.assert_array_equal(
+            columns[1], np.arange(len(ids)) - np.repeat(lims[:-1], counts) + 1
+        )
+        np.testing.assert_array_equal(columns[2], ids)
+        np.testing.assert_array_equal(np.float32(columns[3]), scores)
+
+    def test_a_radius_that_finds_nothing_or_is_refused(self):
+        place = build(self.df, self.out)
+        queries, asked = self.queries(3), {"query_id_column": "query"}
+        self.assertEqual(spark_shards.search(queries, place, radius=-1, **asked).collect(), [])
+        for options in ({"k": 3}, {"k_factor": 2}, {"radius": float("nan")}):
+            with (
+                self.subTest(options),
+                self.assertRaisesRegex(polarquant.BadArgumentError, "radius"),
+            ):
+                spark_shards.search(queries, place, **{"radius": 1, **asked, **options})
+
+    def test_many_answers_come_in_several_batches(self):
+        place = build(self.df, self.out)
+        read = polarquant.manifest.Manifest.read(place)
+        columns = spark_tasks.Columns("vector", "query")
+        batches = self.queries(30).selectExpr("vector", "query id").toArrow().to_batches()
+        context = unittest.mock.Mock(**{"cpus.return_value": 1})
+        for goal in (spark_tasks.Goal(7, None), spark_tasks.Goal(None, 1e9)):
+            job = spark_tasks.Search(place, read, columns, goal, {"nprobe": 16}, None)
+            with unittest.mock.patch.object(spark_tasks, "_context", lambda: context):
+                whole = pyarrow.Table.from_batches(spark_tasks.search(job, iter(batches)))
+                with unittest.mock.patch.object(spark_tasks, "_ANSWERS", 11):
+                    parts = list(spark_tasks.search(job, iter(batches)))
+            self.assertLessEqual(max(part.num_rows for part in parts), 11)
+            self.assertEqual(pyarrow.Table.from_batches(parts), whole)
+
     def test_a_worker_opens_the_shards_once(self):
         place = build(self.df, self.out)
         queries = self.queries().repartition(8)
@@ -164,7 +224,12 @@ class LocalTest(SparkCase):
         context = unittest.mock.Mock(**{"cpus.return_value": 3})
         columns = spark_tasks.Columns("vector", "query")
         job = spark_tasks.Search(
-            place, polarquant.manifest.Manifest.read(place), columns, 2, {}, None
+            place,
+            polarquant.manifest.Manifest.read(place),
+            columns,
+            spark_tasks.Goal(2, None),
+            {},
+            None,
         )
         batches = self.queries().selectExpr("vector", "query id").toArrow().to_batches()
         with unittest.mock.patch.object(spark_tasks, "_context", lambda: context):

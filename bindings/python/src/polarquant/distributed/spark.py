@@ -5,6 +5,7 @@
 >>> manifest = spark_shards.build(df, "s3://bucket/big", index="IVF8192,Polar4", id_column="id")
 >>> found = spark_shards.search(queries, manifest, 10, query_id_column="query", nprobe=32)
 >>> found.show()  # query_id, rank, id, score
+>>> near = spark_shards.search(queries, manifest, radius=.5, query_id_column="query", nprobe=32)
 
 Rows go from Spark to Python workers in Arrow's batches, and do not pass through the driver. A task that
 fails, or whose executor dies, is run again by Spark; the manifest names the files of runs that counted.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 import re
 import uuid
@@ -121,9 +123,10 @@ def build(
 def search(
     queries: DataFrame,
     manifest: PathLike,
-    k: int = 10,
+    k: int | None = None,
     *,
     query_id_column: str,
+    radius: float | None = None,
     vector_column: str = "vector",
     filter: FilterLike = None,
     exactness: float | None = None,
@@ -131,12 +134,15 @@ def search(
     k_factor: float = 0,
     cache: PathLike | None = None,
 ) -> DataFrame:
-    """The k nearest rows of each query: a DataFrame with the columns query_id, rank (1 is the nearest),
-    id and score. Where there are fewer than k rows, a query has fewer.
+    """The k nearest rows of each query, by default 10, or all within a radius: a DataFrame with the
+    columns query_id, rank (1 is the nearest), id and score. Where there are fewer than k rows, or none
+    within the radius, a query has fewer, or none.
 
+    radius: in place of k; score > radius, for L2 squared distance < radius, as of `Index.range_search`.
     manifest: of `polarquant.shards`, at a path that the driver and each executor see, or a URL.
     query_id_column: of any type, which query_id then has. vector_column: arrays of numbers.
-    filter, exactness, nprobe, k_factor: as for `Index.search`. The filter travels with the tasks.
+    filter, exactness, nprobe, k_factor: as for `Index.search`; k_factor not with a radius. The filter
+    travels with the tasks.
     cache: a folder on each executor for copies of shards that URLs name, kept; by default each
     Python worker has a temporary one.
 
@@ -147,11 +153,13 @@ def search(
     _check_column("vector_column", queries, vector_column, _are_vectors, "an array of numbers")
     _check_column("query_id_column", queries, query_id_column, lambda kind: True, "")
     place = _absolute(manifest)
-    options = {"filter": filter, "exactness": exactness, "nprobe": nprobe, "k_factor": k_factor}
+    options = {"filter": filter, "exactness": exactness, "nprobe": nprobe}
+    goal = _goal(k, radius, k_factor)
+    if goal.radius is None:
+        options["k_factor"] = k_factor
     columns = tasks.Columns(vector_column, query_id_column)
-    k = as_int("k", k, 1, 2**31 - 1)
     kept = None if cache is None else os.fspath(cache)
-    job = tasks.Search(place, Manifest.read(place), columns, k, options, kept)
+    job = tasks.Search(place, Manifest.read(place), columns, goal, options, kept)
     schema = types.StructType(
         [
             types.StructField("query_id", queries.schema[query_id_column].dataType),
@@ -162,6 +170,18 @@ def search(
     )
     found = queries.select(*_columns_of(columns))
     return found.mapInArrow(functools.partial(tasks.search, job), schema)
+
+
+def _goal(k: int | None, radius: float | None, k_factor: float) -> tasks.Goal:
+    if radius is None:
+        return tasks.Goal(as_int("k", 10 if k is None else k, 1, 2**31 - 1), None)
+    if k is not None or k_factor:
+        raise BadArgumentError(
+            f"radius: {radius} is there beside k or k_factor; one of them is allowed"
+        )
+    if math.isnan(radius):
+        raise BadArgumentError(f"radius: {radius} is not allowed; a number or an infinity")
+    return tasks.Goal(None, float(radius))
 
 
 def _are_vectors(kind: types.DataType) -> bool:

@@ -32,8 +32,10 @@ from polarquant.shards import ShardedIndex, build_shard
 VECTOR, ID, PLACE = "vector", "id", "place"
 #: Of a place: the number of the row in its partition, below the partition's number.
 _ROW_BITS = 33
-#: Scores of one call of a search.
+#: Scores of one call of a search by k, and of one batch of answers.
 _ANSWERS = 2_000_000
+#: Queries of one call of a search by radius, of which nobody knows how many rows each finds.
+_RANGE_QUERIES = 64
 
 
 class Columns(NamedTuple):
@@ -74,11 +76,18 @@ class Coding(NamedTuple):
     memory_bytes: int
 
 
+class Goal(NamedTuple):
+    """What a search looks for: one of both."""
+
+    k: Optional[int]
+    radius: Optional[float]
+
+
 class Search(NamedTuple):
     place: str  #: of the manifest
     manifest: Manifest  #: as it was when the search began
     columns: Columns
-    k: int
+    goal: Goal
     options: dict[str, Any]
     cache: Optional[str]
 
@@ -125,25 +134,60 @@ def code(job: Coding, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def search(job: Search, batches: Iterator[Any]) -> Iterator[Any]:
-    """The nearest rows of each query of this partition."""
+    """What each query of this partition finds."""
     index = _open(job.place, job.manifest, job.cache)
-    k = min(job.k, max(1, index.ntotal))
+    radius = job.goal.radius
+    if radius is not None:
+        find, together = functools.partial(_within, index, radius), _RANGE_QUERIES
+    else:
+        k = min(job.goal.k or 1, max(1, index.ntotal))
+        find, together = functools.partial(_nearest, index, k), max(1, _ANSWERS // k)
+    options = {**job.options, "num_threads": _context().cpus()}
     for whole in batches:
-        for begin in range(0, whole.num_rows, max(1, _ANSWERS // k)):
-            batch = whole.slice(begin, max(1, _ANSWERS // k))
+        for begin in range(0, whole.num_rows, together):
+            batch = whole.slice(begin, together)
             queries = _vectors(batch, job.columns.vector, _query_name(batch), job.manifest.dim)
-            scores, ids = index.search(queries, k, num_threads=_context().cpus(), **job.options)
-            found = ids >= 0  # where fewer than k rows are there
-            numbers, ranks = np.nonzero(found)
-            yield pyarrow.RecordBatch.from_arrays(
-                [
-                    batch.column(ID).take(pyarrow.array(numbers)),
-                    pyarrow.array(ranks.astype(np.int32) + 1),
-                    pyarrow.array(ids[found]),
-                    pyarrow.array(scores[found]),
-                ],
-                names=["query_id", "rank", "id", "score"],
-            )
+            found = find(queries, options)
+            for first in range(0, len(found.ids), _ANSWERS):
+                yield _answers(batch, found.part(first, first + _ANSWERS))
+
+
+class _Found(NamedTuple):
+    """Rows that queries found, all as long: of each row, the place of its query and its rank."""
+
+    queries: Any
+    ranks: Any
+    ids: Ids
+    scores: Floats
+
+    def part(self, first: int, end: int) -> _Found:
+        queries, ranks, ids, scores = self
+        return _Found(queries[first:end], ranks[first:end], ids[first:end], scores[first:end])
+
+
+def _nearest(index: ShardedIndex, k: int, queries: Floats, options: dict[str, Any]) -> _Found:
+    scores, ids = index.search(queries, k, **options)
+    found = ids >= 0  # where fewer than k rows are there
+    places, ranks = np.nonzero(found)
+    return _Found(places, ranks + 1, ids[found], scores[found])
+
+
+def _within(index: ShardedIndex, radius: float, queries: Floats, options: dict[str, Any]) -> _Found:
+    lims, scores, ids = index.range_search(queries, radius, **options)
+    places = np.repeat(np.arange(len(queries)), np.diff(lims))
+    return _Found(places, np.arange(len(ids)) - lims[places] + 1, ids, scores)
+
+
+def _answers(batch: Any, found: _Found) -> Any:
+    return pyarrow.RecordBatch.from_arrays(
+        [
+            batch.column(ID).take(pyarrow.array(found.queries)),
+            pyarrow.array(found.ranks.astype(np.int32)),
+            pyarrow.array(found.ids),
+            pyarrow.array(found.scores),
+        ],
+        names=["query_id", "rank", "id", "score"],
+    )
 
 
 def read_rows(batch: Any, columns: Columns, dim: int | None) -> tuple[Floats, Ids | None]:
