@@ -45,7 +45,7 @@ class LocalTest(SparkCase):
         for metric in ("l2", "inner_product", "cosine"):
             for id_column, num_shards in ((None, None), ("id", 3)):
                 with self.subTest(metric, id_column=id_column):
-                    shutil.rmtree(self.out, ignore_errors=True)
+                    # Into the folder of the one before, whose files go.
                     asked = {"metric": metric, "id_column": id_column, "num_shards": num_shards}
                     place = build(self.df, self.out, **asked)
                     self.assertEqual(place, f"{self.out}/manifest.json")

@@ -120,3 +120,14 @@ def remove(path: PathLike) -> None:
             shutil.rmtree(name, ignore_errors=True)
         else:
             os.unlink(name)
+
+
+def remove_file(path: PathLike) -> None:
+    """Removes a file, never a folder; one that cannot be removed stays."""
+    name = os.fspath(path)
+    with contextlib.suppress(OSError):
+        if is_url(name):
+            system, place = _filesystem(name)
+            system.rm_file(place)
+        else:
+            os.unlink(name)

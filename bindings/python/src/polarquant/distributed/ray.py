@@ -25,13 +25,14 @@ from polarquant._arrays import as_int
 from polarquant._storage import PathLike
 from polarquant.builder import MEMORY_BYTES
 from polarquant.distributed.ray_index import RayIndex
+from polarquant.distributed.rebuild import finish_build
 from polarquant.distributed.sources import Files, Piece, split_rows
 from polarquant.distributed.training import rows_to_train, write_trained
 from polarquant.errors import BadArgumentError
 from polarquant.manifest import Manifest, Shard
 from polarquant.metric import MetricLike, as_metric
 from polarquant.places import is_url
-from polarquant.shards import build_shard, rows_of_batches, write_manifest
+from polarquant.shards import build_shard, rows_of_batches
 
 __all__ = ["RayIndex", "build"]
 
@@ -55,7 +56,9 @@ def build(
 
     source: paths of files of vectors, which each node finds under these names (.parquet, .arrow, .npy,
     .hdf5 and what else `polar build` reads), or a ray.data.Dataset.
-    out: a folder that each node sees, or a URL of fsspec's.
+    out: a folder that each node sees, or a URL of fsspec's. Files of an earlier build are replaced, and
+    those that its manifest named in this folder and the new one does not are removed: whoever searches
+    them still wants a build into a folder of its own.
     index, metric: as for `Index`; the kinds that `IndexBuilder` takes.
     column, id_column: of Parquet and Arrow files and datasets: lists of numbers, and integers of 0 or
     more, each once. Without id_column rows are numbered in the order of the source.
@@ -84,7 +87,9 @@ def build(
         sample = _sample_of_dataset(source.select_columns([column]), wanted, seed)
         state = ray.get(task(_train_on_table).remote(sample, column, index, metric, folder))
         tasks = [
-            task(_build_of_dataset).remote(part, columns, state, _place(folder, number), memory_bytes, cpus)
+            task(_build_of_dataset).remote(
+                part, columns, state, _place(folder, number), memory_bytes, cpus
+            )
             for number, part in enumerate(parts)
         ]
     else:
@@ -100,7 +105,7 @@ def build(
             for number, pieces in enumerate(split_rows(files.paths, counts, count))
         ]
     _wait(tasks, progress)
-    return write_manifest(f"{folder}/manifest.json", state, ray.get(tasks))
+    return finish_build(folder, state, ray.get(tasks))
 
 
 def _wait(tasks: list[Any], progress: Callable[[float], Any] | None) -> None:
@@ -171,6 +176,4 @@ def _build_of_dataset(
     part: Any, columns: dict[str, Any], state: Shard, out: str, memory_bytes: int, cpus: int
 ) -> Shard:
     batches = part.iter_batches(batch_format="pyarrow", batch_size=None)
-    return build_shard(
-        batches, state, out, memory_bytes=memory_bytes, num_threads=cpus, **columns
-    )
+    return build_shard(batches, state, out, memory_bytes=memory_bytes, num_threads=cpus, **columns)

@@ -32,13 +32,13 @@ from polarquant._arrays import as_int
 from polarquant._storage import PathLike
 from polarquant.builder import MEMORY_BYTES
 from polarquant.distributed import spark_tasks as tasks
+from polarquant.distributed.rebuild import finish_build
 from polarquant.distributed.training import rows_to_train
 from polarquant.errors import BadArgumentError, PolarError
 from polarquant.filters import FilterLike
 from polarquant.manifest import Manifest, Shard
 from polarquant.metric import MetricLike, as_metric
 from polarquant.places import is_url, names_in, read_bytes, remove
-from polarquant.shards import write_manifest
 
 __all__ = ["build", "search"]
 
@@ -65,7 +65,9 @@ def build(
 
     df: is evaluated three times, to count, to draw the sample and to code, and must have the same
     rows, in the same order, each time; a file does, and what is made from it by selections.
-    out: a folder that the driver and each executor see, or a URL of fsspec's.
+    out: a folder that the driver and each executor see, or a URL of fsspec's. Where it has the manifest
+    of an earlier build, that is replaced, and then the files are removed that it named in this folder:
+    whoever searches them still wants a build into a folder of its own.
     index, metric: as for `Index`; the kinds that `IndexBuilder` takes.
     vector_column: arrays of numbers. id_column: integers of 0 or more, each once; without it rows
     are numbered in the order that df.collect() has.
@@ -112,10 +114,9 @@ def build(
                 f"df: {total} rows were counted and {coded} coded; it must have the same rows each "
                 "time that it is evaluated: write it to files first"
             )
-        place = f"{names.folder}/manifest.json"
-        write_manifest(place, state, shards)
+        finish_build(names.folder, state, shards)
         written = [state, *shards]
-        return place
+        return f"{names.folder}/manifest.json"
     finally:
         _remove_others(names, written)
 
