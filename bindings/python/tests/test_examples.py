@@ -51,6 +51,13 @@ class ExamplesTest(unittest.TestCase):
     def test_llama_index_store(self):
         self.check("llama_index_store")
 
+    def test_examples_of_engines_are_short(self):
+        """Lines of code, without comments and the texts that say what they are."""
+        for name in ("ray_build", "ray_serve", "spark_build"):
+            code = (_FOLDER / f"{name}.py").read_text().partition('"""')[2].partition('"""')[2]
+            lines = [line for line in code.splitlines() if line.strip() and line.strip()[0] != "#"]
+            self.assertLessEqual(len(lines), 30, name)
+
     def test_all_are_run(self):
         self.assertEqual({path.stem for path in _FOLDER.glob("*.py")}, set(_EXAMPLES))
 

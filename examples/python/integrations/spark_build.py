@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Builds an index in shards from a Spark DataFrame and searches it; here on this machine."""
 
+import os
+import sys
 import tempfile
 
 import numpy as np
 from polarquant.distributed import spark as spark_shards
 from pyspark.sql import SparkSession
 
+# Else Spark's workers run the python3 of the PATH, which may have no polarquant.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 
 # Stands in for your embeddings, a table of ids and vectors.
