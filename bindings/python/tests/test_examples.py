@@ -28,7 +28,7 @@ class ExamplesTest(unittest.TestCase):
         if importlib.util.find_spec(module) is None:
             self.skipTest(f"{module} is not installed")
         command = [sys.executable, str(_FOLDER / f"{name}.py")]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
         self.assertEqual((ran.returncode, ran.stdout), (0, printed), ran.stderr)
 
     def test_take_over_faiss(self):
