@@ -20,9 +20,8 @@ WINDOWS_LIBRARIES = re.compile(
     r"(kernel32|advapi32|ntdll|bcrypt|bcryptprimitives|ws2_32|api-ms-win-[a-z0-9-]+)\.dll",
     re.IGNORECASE,
 )
-# zig's linker for macOS hides no symbol of the C++ library that programs may replace, and has two names of
-# its own. They are weak: a process takes one definition of each for all, which all are malloc's.
-MACOS_WEAK = re.compile(r"_Z(nw|na|dl|da)(m|Pvm?)(St11align_val_t)?|__dso_handle|_mh_dylib_header")
+# Names of zig's linker itself, which are of no use to anyone and in nobody's way.
+MACOS_OF_LINKER = {"__dso_handle", "_mh_dylib_header"}
 MACOS_LIBRARIES = re.compile(r"/usr/lib/libSystem\.B\.dylib")
 
 
@@ -61,7 +60,7 @@ def read_macos(library, oldest):
         for line in objdump("--macho", "--exports-trie", library).splitlines()
         if line.startswith("0x")
     ]
-    exported = [name for name in exported if not MACOS_WEAK.fullmatch(name)]
+    exported = [name for name in exported if name not in MACOS_OF_LINKER]
     commands = objdump("--macho", "--private-headers", library)
     needed = re.findall(r"cmd LC_LOAD\w*DYLIB\s+cmdsize \d+\s+name (\S+)", commands)
     wrong = []
