@@ -125,9 +125,10 @@ ByteQuery ByteVectors::round_query(const float* q, float base, float weight, flo
 float ByteVectors::margin(const ByteQuery& query) const {
   const double factor = std::fabs(query.factor);
   // No square of these is too large for a double; std::hypot would need glibc 2.35.
-  const double of_vector = query.norm * largest_step_;
-  const double of_query = largest_norm_ * query.step;
-  const double deviation = factor * std::sqrt((of_vector * of_vector + of_query * of_query) / 12.0);
+  const double vector_share = query.norm * largest_step_;
+  const double query_share = largest_norm_ * query.step;
+  const double deviation =
+      factor * std::sqrt((vector_share * vector_share + query_share * query_share) / 12.0);
   const double sizes = std::fabs(query.base) + std::fabs(query.weight) * largest_constant_ +
                        factor * query.norm * largest_norm_;
   return static_cast<float>(2 * (kMargin * deviation + kFloatRounding * sizes));
