@@ -47,14 +47,26 @@ strip_library() {
   fi
 }
 
-# check_wheel TARGET WHEEL: the wheel runs where its name says; those of Linux by auditwheel, which reads the library.
+# is_or_older FOUND PLATFORM: one C library and processor, and FOUND's version is no newer.
+is_or_older() {
+  local pattern='^(manylinux|musllinux)_([0-9]+)_([0-9]+)_(.*)$' found=()
+  [[ $1 =~ $pattern ]] || return 1
+  found=("${BASH_REMATCH[@]}")
+  [[ $2 =~ $pattern ]] || return 1
+  [[ ${found[1]} == "${BASH_REMATCH[1]}" && ${found[4]} == "${BASH_REMATCH[4]}" &&
+    ${found[2]} == "${BASH_REMATCH[2]}" ]] && ((found[3] <= BASH_REMATCH[3]))
+}
+
+# check_wheel TARGET WHEEL: the wheel runs where its name says; those of Linux by auditwheel, which reads the library,
+# and may find that older systems would do.
 check_wheel() {
-  local platform=${wheel_platforms[$1]} said folders=()
+  local platform=${wheel_platforms[$1]} said found folders=()
   if [[ $platform == *linux* ]]; then
     # It would take the loaders of all systems that are here for one.
     if [[ $1 == *-musl ]]; then folders=(--ldpaths "/usr/lib/${1%%-*}-linux-musl"); fi
     said=$("$wheel_tools/auditwheel" show "${folders[@]}" "$2" | tr '\n' ' ')
-    [[ $said == *"platform tag: \"$platform\""* ]] || die "auditwheel finds that ${2##*/} is not $platform: $said"
+    found=$(sed --quiet --regexp-extended 's/.*platform tag: "([^"]*)".*/\1/p' <<<"$said")
+    is_or_older "$found" "$platform" || die "auditwheel finds that ${2##*/} is not $platform: $said"
   fi
   case $1 in
     x86_64-linux-gnu*)
