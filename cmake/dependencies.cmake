@@ -18,11 +18,15 @@ if(NOT fmt_FOUND)
   FetchContent_MakeAvailable(fmt)
 endif()
 
-# The library has what it uses of fmt inside (src/core/format.h) and needs the headers only.
+# The library has what it uses of fmt inside (src/core/format.h) and needs the headers only. Conan has a target of
+# either form, as its package of fmt was built.
+set(fmt_headers fmt::fmt-header-only)
+if(NOT TARGET fmt::fmt-header-only)
+  set(fmt_headers fmt::fmt)
+endif()
 add_library(polarquant_fmt INTERFACE)
 target_include_directories(
-  polarquant_fmt SYSTEM
-  INTERFACE $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+  polarquant_fmt SYSTEM INTERFACE $<TARGET_PROPERTY:${fmt_headers},INTERFACE_INCLUDE_DIRECTORIES>)
 
 # xxHash is used header-only (XXH_INLINE_ALL), so that no symbol of it leaves our library.
 find_path(POLARQUANT_XXHASH_INCLUDE xxhash.h)
