@@ -19,6 +19,8 @@ class DeviceIndex {
 
   void write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
                     const void* payloads);
+  /// FunctionTable::read_rows.
+  void read_rows(int64_t n, const int64_t* rows, void* sketches, void* payloads) const;
   /// Makes it an inverted file.
   void set_lists(const ListsDescription& lists);
   /// To be called when all blocks are there.

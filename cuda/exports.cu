@@ -12,6 +12,7 @@
 #include "cuda/device_index.h"
 #include "cuda/interface.h"
 #include "cuda/list_search.h"
+#include "cuda/listed_scores.h"
 #include "cuda/search.h"
 
 namespace polarquant::cuda {
@@ -109,6 +110,16 @@ void search_index(const DeviceIndex* index, const SearchRequest* request, Failur
   });
 }
 
+void score_listed_rows(const DeviceIndex* index, const ListedRowsRequest* request,
+                       Failure* failure) {
+  guarded(failure, [&] { score_listed(*index, *request); });
+}
+
+void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
+               void* payloads, Failure* failure) {
+  guarded(failure, [&] { index->read_rows(n, rows, sketches, payloads); });
+}
+
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
 void destroy(DeviceIndex* index) { delete index; }
@@ -157,6 +168,8 @@ polarquant_cuda_functions() {
                                       finish,
                                       set_lists,
                                       search_index,
+                                      score_listed_rows,
+                                      read_rows,
                                       memory_bytes,
                                       destroy,
                                       create_encoder,

@@ -186,4 +186,12 @@ void final_scores(const CodeView& code, const QueryView& queries, const ListsVie
   POLAR_CUDA_CHECK_LAUNCH(order_kernel);
 }
 
+void exact_scores(const CodeView& code, const QueryView& queries, const QueryTerms* terms,
+                  const Ranked* best, int64_t k, Ranked* exact, float* scores,
+                  cudaStream_t stream) {
+  exact_scores_kernel<<<static_cast<unsigned>(queries.nq * k), kThreads, 0, stream>>>(
+      code, queries, ListsView{}, terms, best, k, exact, scores);
+  POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
+}
+
 }  // namespace polarquant::cuda

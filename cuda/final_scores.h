@@ -17,4 +17,8 @@ void final_scores(const CodeView& code, const QueryView& queries, const ListsVie
                   float* exact_scores, float* scores, int64_t* rows, float* similarity,
                   cudaStream_t stream);
 
+/// Their scores alone, in the order of `best`; `exact`, (nq, k), is overwritten.
+void exact_scores(const CodeView& code, const QueryView& queries, const QueryTerms* terms,
+                  const Ranked* best, int64_t k, Ranked* exact, float* scores, cudaStream_t stream);
+
 }  // namespace polarquant::cuda

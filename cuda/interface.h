@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 8;
+inline constexpr uint32_t kInterfaceVersion = 9;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -94,9 +94,12 @@ struct Int8Description {
   float length_of_norm;
   float first_stage_scale;
   float first_stage_error;
-  int32_t reserved;
+  float scale_of_norm;
   double margin;
+  double sketch_margin;
   double slope_of_sign;
+  double mean_squared_norm;
+  double loss_of_squared_norm;
 };
 
 /// The lists of an inverted file. Their rows follow one another on a device, each list's from a new
@@ -142,6 +145,12 @@ struct QueryTerms {
   float bias_weight;
 };
 
+/// What a filter keeps of a list's rows, on all devices.
+struct ListFilter {
+  uint32_t kept;
+  uint32_t is_few;  // and such as SearchRequest::ranks_few is about
+};
+
 struct SearchRequest {
   int64_t nq;
   int64_t k;
@@ -161,6 +170,22 @@ struct SearchRequest {
   const float* queries;     // (nq, dim), as the centroids are
   const QueryTerms* terms;  // (nq), without centres
   float exactness;
+  // Where it is known what rows of each list are allowed, else null or 0. Lists without any are
+  // passed over, and those after the nearest that have so many.
+  const ListFilter* list_filter;  // (lists)
+  int64_t wanted_rows;
+  const uint8_t* ranks_few;  // (nq): 1, few allowed rows of a list are ranked by score alone
+};
+
+/// Scores of single rows, as Codec::score; of an index that is no inverted file.
+struct ListedRowsRequest {
+  int64_t nq;
+  int64_t k;                // rows of a query
+  const float* rotated;     // (nq, dim)
+  const QueryTerms* terms;  // (nq)
+  const int64_t* rows;      // (nq, k), −1 for none
+  void* stream;             // a cudaStream_t
+  float* scores;            // (nq, k), of no row the worst
 };
 
 struct DeviceInfo {
@@ -283,6 +308,12 @@ struct FunctionTable {
   /// lists rounded up to whole blocks.
   void (*set_lists)(DeviceIndex* index, const ListsDescription* lists, Failure* failure);
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
+  void (*score_listed)(const DeviceIndex* index, const ListedRowsRequest* request,
+                       Failure* failure);
+  /// Copies n rows to the host, as the rows of blocks, in this order: `sketches` and `payloads`
+  /// have space for whole blocks.
+  void (*read_rows)(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
+                    void* payloads, Failure* failure);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
   /// Throws unsupported for rows that are too long for the device.

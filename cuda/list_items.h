@@ -15,12 +15,19 @@ void count_items(const ListsView& lists, const ProbesView& probes, const ItemsVi
 /// Orders the items by lists, in groups: sets items.first_items, groups, group_count. Groups of the
 /// same rows lie side by side.
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream);
+/// Queries as they are prepared for lists.
+struct ItemQueries {
+  const float* rotated;     // (nq, dim)
+  const QueryTerms* terms;  // (nq)
+  float exactness;
+  bool bounded;              // bounds are made
+  const ListFilter* filter;  // (lists), or null; with it:
+  const uint8_t* ranks_few;  // (nq), as SearchRequest::ranks_few
+};
 /// Prepares each query for each list that it probes, by the float operations of
 /// Codec::residual_query and set_scan_query (src/scan/model/scan_query.cc) in their order: sets
-/// items.queries, constants and values. rotated: (nq, dim), terms: (nq). Makes bounds where
-/// `bounded`.
+/// items.queries, constants and values.
 void prepare_items(const CodeView& code, const ListsView& lists, const ProbesView& probes,
-                   const float* rotated, const QueryTerms* terms, float exactness, bool bounded,
-                   const ItemsView& items, cudaStream_t stream);
+                   ItemQueries queries, const ItemsView& items, cudaStream_t stream);
 
 }  // namespace polarquant::cuda

@@ -22,12 +22,10 @@ constexpr int kFewUnitRows = 4;
 /// rows.
 constexpr int kGroupUnits = 4;
 
+template <bool kTrained>
 __global__ void __launch_bounds__(kThreads)
     bound_ranks_kernel(CodeView code, ListsView lists, ProbesView probes, ItemsView items,
                        int64_t count, Ranked* entries) {
-  __shared__ uint32_t tables[kMaxStages * 256];
-  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
-  __syncthreads();
   const int lane = threadIdx.x % 32;
   const size_t q = blockIdx.y;
   const Ranked* probed = probes.lists + q * probes.nprobe;
@@ -48,8 +46,9 @@ __global__ void __launch_bounds__(kThreads)
     }
     const size_t item = item_of(probes, items, static_cast<int64_t>(q) * probes.nprobe + found);
     const int8_t* values = items.values + item * static_cast<size_t>(code.padded_dim());
-    const float key = least_bound(code, items.constants[item], values, row, similarity_of(entry),
-                                  first_dot(code, values, row, tables));
+    const float key =
+        least_bound<kTrained>(code, items.constants[item], values, row, similarity_of(entry),
+                              kTrained ? 0 : first_dot(code, values, row));
     if (lane == 0) entry = ranked_row(key, row);
   }
 }
@@ -84,7 +83,8 @@ void bound_ranks(const CodeView& code, const ListsView& lists, const ProbesView&
   constexpr int64_t kMostBlocks = 64;
   const dim3 grid(static_cast<unsigned>(std::min((count + kWarps - 1) / kWarps, kMostBlocks)),
                   static_cast<unsigned>(probes.nq));
-  bound_ranks_kernel<<<grid, kThreads, 0, stream>>>(code, lists, probes, items, count, entries);
+  const auto kernel = code.is_trained() ? bound_ranks_kernel<true> : bound_ranks_kernel<false>;
+  kernel<<<grid, kThreads, 0, stream>>>(code, lists, probes, items, count, entries);
   POLAR_CUDA_CHECK_LAUNCH(bound_ranks_kernel);
 }
 

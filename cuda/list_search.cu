@@ -16,6 +16,7 @@
 
 #include "cuda/coarse_scores.h"
 #include "cuda/final_scores.h"
+#include "cuda/list_filter.h"
 #include "cuda/list_items.h"
 #include "cuda/list_scan.h"
 #include "cuda/search.h"
@@ -50,19 +51,21 @@ struct GroupPlan {
 
 /// The host's input of a group, side by side so that it is one copy.
 struct GroupInput {
-  QueryTerms* terms;  // (nq)
-  float* queries;     // (nq, dim)
-  float* rotated;     // (nq, dim)
+  QueryTerms* terms;   // (nq)
+  float* queries;      // (nq, dim)
+  float* rotated;      // (nq, dim)
+  uint8_t* ranks_few;  // (nq)
 
   static size_t bytes(const GroupPlan& plan, int dim) {
     const size_t numbers = 2 * static_cast<size_t>(plan.nq) * static_cast<size_t>(dim);
-    return static_cast<size_t>(plan.nq) * sizeof(QueryTerms) + numbers * sizeof(float);
+    return static_cast<size_t>(plan.nq) * (sizeof(QueryTerms) + 1) + numbers * sizeof(float);
   }
   GroupInput() = default;
   GroupInput(uint8_t* base, const GroupPlan& plan, int dim)
       : terms(reinterpret_cast<QueryTerms*>(base)),
         queries(reinterpret_cast<float*>(terms + plan.nq)),
-        rotated(queries + plan.nq * dim) {}
+        rotated(queries + plan.nq * dim),
+        ranks_few(reinterpret_cast<uint8_t*>(rotated + plan.nq * dim)) {}
 };
 
 /// The host's results, likewise.
@@ -99,15 +102,21 @@ struct GroupMemory {
   float* exact_scores;
 };
 
+/// What a search's filter keeps, on the device; null: all.
+struct FilterView {
+  const uint64_t* allowed = nullptr;  // a word for each block
+  const ListFilter* lists = nullptr;  // (lists)
+};
+
 class ListGroupSearch {
  public:
-  ListGroupSearch(const DeviceIndex& index, const SearchRequest& request, const uint64_t* allowed,
+  ListGroupSearch(const DeviceIndex& index, const SearchRequest& request, const FilterView& filter,
                   Workspace& workspace)
       : index_(index),
         request_(request),
         code_(index.code()),
         lists_(index.lists()->view()),
-        allowed_(allowed),
+        filter_(filter),
         stream_(static_cast<cudaStream_t>(request.stream)),
         workspace_(workspace) {}
 
@@ -145,8 +154,10 @@ class ListGroupSearch {
     carve_parts(plan, workspace_.device.as<uint8_t>() + reserved);
     upload(first_query);
     find_lists();
-    prepare_items(code_, lists_, memory_.probes, input_.rotated, input_.terms, request_.exactness,
-                  is_bounded(), memory_.items, stream_);
+    prepare_items(code_, lists_, memory_.probes,
+                  {input_.rotated, input_.terms, request_.exactness, is_bounded(), filter_.lists,
+                   input_.ranks_few},
+                  memory_.items, stream_);
     const auto nq = static_cast<int>(plan_.nq);
     if (plan_.seeds > 0) scan_seeds();
     do {
@@ -204,6 +215,8 @@ class ListGroupSearch {
     std::copy_n(request_.terms + first, plan_.nq, staged.terms);
     std::copy_n(request_.queries + first * dim, numbers, staged.queries);
     std::copy_n(request_.rotated + first * dim, numbers, staged.rotated);
+    if (filter_.lists != nullptr)
+      std::copy_n(request_.ranks_few + first, plan_.nq, staged.ranks_few);
     POLAR_CUDA_CHECK(cudaMemcpyAsync(memory_.input, staged.terms,
                                      GroupInput::bytes(plan_, code_.dim), cudaMemcpyHostToDevice,
                                      stream_));
@@ -215,8 +228,13 @@ class ListGroupSearch {
   void find_lists() {
     const ProbesView& probes = memory_.probes;
     coarse_scores(lists_, code_.dim, probes.nq, input_.queries, memory_.coarse, stream_);
+    if (filter_.lists != nullptr)
+      drop_filtered_lists(filter_.lists, lists_.count, probes.nq, memory_.coarse, stream_);
     const RankedLists all = {memory_.coarse, nullptr, static_cast<uint32_t>(lists_.count)};
     select_best(all, probes.nq, plan_.nprobe, probes.lists, nullptr, stream_);
+    // Lists count that are on other devices.
+    if (filter_.lists != nullptr)
+      leave_out_lists(filter_.lists, request_.wanted_rows, probes, stream_);
     drop_empty_lists(lists_, probes, stream_);
     POLAR_CUDA_CHECK(cudaMemsetAsync(probes.seed_reach, 0,
                                      static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
@@ -232,7 +250,7 @@ class ListGroupSearch {
   void scan(bool only_seeds, ListMatches matches) {
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.best.counts, 0,
                                      static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
-    const ListScanTask task = {memory_.items, allowed_,           only_seeds,
+    const ListScanTask task = {memory_.items, filter_.allowed,    only_seeds,
                                matches,       memory_.thresholds, memory_.best};
     if (plan_.scan.by_sketches) {
       scan_by_sketches(code_, lists_, task, plan_.scan, stream_);
@@ -286,13 +304,52 @@ class ListGroupSearch {
   const SearchRequest& request_;
   const CodeView& code_;
   const ListsView& lists_;
-  const uint64_t* allowed_;
+  FilterView filter_;
   cudaStream_t stream_;
   Workspace& workspace_;
   GroupPlan plan_;
   GroupMemory memory_ = {};
   GroupInput input_ = {};
   GroupOutput output_ = {};
+};
+
+/// What a filter keeps, at the beginning of a workspace.
+class FilterUpload {
+ public:
+  FilterUpload(const DeviceIndex& index, const SearchRequest& request)
+      : request_(request),
+        words_(request.allowed != nullptr ? static_cast<size_t>(index.code().blocks()) : 0),
+        lists_(request.list_filter != nullptr ? static_cast<size_t>(index.lists()->view().count)
+                                              : 0) {}
+
+  size_t bytes() const {
+    Carver carver(nullptr);
+    carver.take<uint64_t>(words_);
+    carver.take<ListFilter>(lists_);
+    return carver.used();
+  }
+  FilterView copy(const Workspace& workspace, cudaStream_t stream) const {
+    Carver carver(workspace.device.as<void>());
+    auto* allowed = carver.take<uint64_t>(words_);
+    auto* lists = carver.take<ListFilter>(lists_);
+    FilterView view;
+    if (words_ > 0) {
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(allowed, request_.allowed, words_ * sizeof(uint64_t),
+                                       cudaMemcpyHostToDevice, stream));
+      view.allowed = allowed;
+    }
+    if (lists_ > 0) {
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(lists, request_.list_filter, lists_ * sizeof(ListFilter),
+                                       cudaMemcpyHostToDevice, stream));
+      view.lists = lists;
+    }
+    return view;
+  }
+
+ private:
+  const SearchRequest& request_;
+  size_t words_;
+  size_t lists_;
 };
 
 }  // namespace
@@ -305,24 +362,16 @@ void search_lists(const DeviceIndex& index, const SearchRequest& request) {
   const WorkspaceLease lease(index.workspaces(), stream);
   Workspace& workspace = *lease;
 
-  const auto blocks = static_cast<size_t>(index.code().blocks());
-  const size_t allowed_bytes =
-      request.allowed != nullptr ? (blocks * sizeof(uint64_t) + 255) / 256 * 256 : 0;
-  ListGroupSearch sizes(index, request, nullptr, workspace);
+  const FilterUpload filter(index, request);
+  ListGroupSearch sizes(index, request, {}, workspace);
   int64_t group = std::min(request.nq, kMaxGroupQueries);
   while (group > 1 && sizes.device_bytes(sizes.plan(group)) > kGroupBytes) group = (group + 1) / 2;
   const GroupPlan full = sizes.plan(group);
-  workspace.device.need(allowed_bytes + sizes.device_bytes(full));
+  workspace.device.need(filter.bytes() + sizes.device_bytes(full));
   workspace.pinned.need(sizes.pinned_bytes(full));
-  const uint64_t* allowed = nullptr;
-  if (request.allowed != nullptr) {
-    POLAR_CUDA_CHECK(cudaMemcpyAsync(workspace.device.as<void>(), request.allowed,
-                                     blocks * sizeof(uint64_t), cudaMemcpyHostToDevice, stream));
-    allowed = workspace.device.as<uint64_t>();
-  }
-  ListGroupSearch search(index, request, allowed, workspace);
+  ListGroupSearch search(index, request, filter.copy(workspace, stream), workspace);
   for (int64_t first = 0; first < request.nq; first += group)
-    search.run(search.plan(std::min(group, request.nq - first)), first, allowed_bytes);
+    search.run(search.plan(std::min(group, request.nq - first)), first, filter.bytes());
 }
 
 }  // namespace polarquant::cuda

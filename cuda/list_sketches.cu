@@ -42,12 +42,14 @@ __device__ LaneRow row_of_lane(const CodeView& code, const LaneRow& row, int lan
 }
 
 /// Lane i gets, as bits, the rows that query i's bound keeps.
+template <bool kTrained>
 __device__ uint32_t candidates_of(const CodeView& code, const Queries& queries, uint32_t count,
                                   bool is_row, const LaneRow& row) {
   uint32_t mine = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const QueryConstants& query = queries.constants[i];
-    const float bound = sketch_bound(query, row.terms, sketch_distance(code, query, row.words));
+    const float bound =
+        sketch_bound(query, row.terms, sketch_distance<kTrained>(code, query, row.words));
     const uint32_t rows = __ballot_sync(~0U, is_row && bound >= queries.reach[i]);
     if (threadIdx.x % 32 == i) mine = rows;
   }
@@ -55,6 +57,7 @@ __device__ uint32_t candidates_of(const CodeView& code, const Queries& queries, 
 }
 
 /// Scans the rows of a group, by all warps of a block.
+template <bool kTrained>
 __device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                            const ItemGroup& group, uint32_t count, int unit_rows,
                            const uint32_t* tables, const Queries& queries) {
@@ -70,18 +73,18 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
     const bool is_row = lane < unit_rows && mask.keeps(own);
     LaneRow lane_row = {};
     if (is_row) lane_row = load_sketch(code, own);
-    const uint32_t mine = candidates_of(code, queries, count, is_row, lane_row);
+    const uint32_t mine = candidates_of<kTrained>(code, queries, count, is_row, lane_row);
     for (uint32_t left = __reduce_or_sync(~0U, mine); left != 0; left &= left - 1) {
       const int at = __ffs(static_cast<int>(left)) - 1;
       const bool is_mine = (mine >> at & 1) != 0;
       const uint32_t wanted = __ballot_sync(~0U, is_mine);
       const int64_t row = first_row + first + at;
       RowSums sums =
-          sum_for_group<kSketchItems, true>(code, row_bytes(code, row), tables, values, wanted);
+          sum_for_group<kSketchItems, kTrained>(code, row_bytes(code, row), tables, values, wanted);
       const LaneRow shared = row_of_lane(code, lane_row, at);
       if (!is_mine) continue;
       const QueryConstants& query = queries.constants[lane];
-      sums.distance = sketch_distance(code, query, shared.words);
+      sum_sketch<kTrained>(code, query, shared.words, &sums);
       const Ranked ranked = ranked_row(key_of(code, query, shared.terms, sums, true), row);
       if (ranked != 0 && ranked >= queries.thresholds[lane])
         append(task.best, queries.queries[lane], ranked);
@@ -89,11 +92,12 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   }
 }
 
+template <bool kTrained>
 __global__ void __launch_bounds__(kThreads)
     list_sketches_kernel(CodeView code, ListsView lists, ListScanTask task, int unit_rows) {
-  __shared__ uint32_t tables[kMaxStages * 256];
+  __shared__ uint32_t tables[(kTrained ? kMaxParts : kMaxStages) * 256];
   __shared__ Queries queries;
-  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
+  for (int i = threadIdx.x; i < code.table_count * 256; i += kThreads) tables[i] = code.tables[i];
   const uint32_t groups = *task.items.group_count;
   for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
     const ItemGroup group = task.items.groups[i];
@@ -102,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // no thread still reads the queries before
     load_group(task.items, group, count, task.thresholds, &queries);
     __syncthreads();
-    scan_group(code, lists, task, group, count, unit_rows, tables, queries);
+    scan_group<kTrained>(code, lists, task, group, count, unit_rows, tables, queries);
   }
 }
 
@@ -110,7 +114,8 @@ __global__ void __launch_bounds__(kThreads)
 
 void scan_by_sketches(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                       const ListScanPlan& plan, cudaStream_t stream) {
-  list_sketches_kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
+  const auto kernel = code.is_trained() ? list_sketches_kernel<true> : list_sketches_kernel<false>;
+  kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
   POLAR_CUDA_CHECK_LAUNCH(list_sketches_kernel);
 }
 

@@ -16,8 +16,9 @@ constexpr int kWarps = kThreads / 32;
 /// Queries of a product.
 constexpr int kEight = 8;
 /// Copies of a table in shared memory, one for as many lanes, so that lanes rarely wait for each
-/// other.
-constexpr int kTableCopies = 16;
+/// other. Trained codes have many tables.
+template <bool kTrained>
+inline constexpr int kTableCopies = kTrained ? 2 : 16;
 
 /// sums (16 rows, 8 queries) += values of (16, 32) and (32, 8).
 __device__ void multiply(int32_t sums[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
@@ -35,12 +36,62 @@ struct TwoGroups8 {
   Group8Codes lower;
 };
 
-/// The sums of a stage: sums[e][i] is that of row g + 8·(i/2) and query 8e + 2c + i%2. `table`:
-/// this lane's, of every kTableCopies-th entry.
-template <int kEights>
-__device__ void multiply_stage(const CodeView& code, const StageView& stage, const RowBytes& upper,
-                               const RowBytes& lower, const uint32_t* table, const int8_t* values,
-                               int count, int32_t sums[kEights][4]) {
+/// A stage's segments, and what a lane decodes them with: every so many entries of `table` are its
+/// own.
+template <bool kTrained>
+class StageRows {
+ public:
+  /// `tables`: this lane's.
+  __device__ StageRows(const CodeView& code, int stage, const RowBytes& upper,
+                       const RowBytes& lower, const uint32_t* tables)
+      : code_(code), stage_(code.stage[stage]), upper_(upper), lower_(lower), tables_(tables) {
+    if constexpr (kTrained) {
+      first_ = stage == 0 ? 0 : code.second_stage;
+      end_ = stage == 0 && code.second_stage > 0 ? code.second_stage : code.coded_segments;
+    } else {
+      first_ = 0;
+      end_ = code.segments;
+      tables_ += stage * 256 * kTableCopies<kTrained>;
+    }
+  }
+  __device__ int first() const { return first_; }
+  __device__ int end() const { return end_; }
+
+  __device__ TwoGroups8 load(int segment) const {
+    const int c = threadIdx.x % 4;
+    if constexpr (kTrained) {
+      const SegmentView& view = code_.plan[segment];
+      return {load_trained_group8(code_, view, upper_, segment, c),
+              load_trained_group8(code_, view, lower_, segment, c)};
+    } else {
+      return {load_group8(code_, stage_, upper_, segment, c),
+              load_group8(code_, stage_, lower_, segment, c)};
+    }
+  }
+  __device__ void decode(int segment, const TwoGroups8& groups8, uint32_t (&up)[4],
+                         uint32_t (&low)[4]) const {
+    const uint32_t* table = tables_;
+    if constexpr (kTrained) table += code_.plan[segment].table * 256 * kTableCopies<kTrained>;
+    const auto look_up = [&](uint32_t index) { return table[index * kTableCopies<kTrained>]; };
+    const StageView& stage = kTrained ? code_.plan[segment].stage : stage_;
+    decode_group8(stage, groups8.upper, look_up, up);
+    decode_group8(stage, groups8.lower, look_up, low);
+  }
+
+ private:
+  const CodeView& code_;
+  const StageView& stage_;
+  const RowBytes& upper_;
+  const RowBytes& lower_;
+  const uint32_t* tables_;
+  int first_;
+  int end_;
+};
+
+/// The sums of a stage: sums[e][i] is that of row g + 8·(i/2) and query 8e + 2c + i%2.
+template <int kEights, bool kTrained>
+__device__ void multiply_stage(const CodeView& code, const StageRows<kTrained>& rows,
+                               const int8_t* values, int count, int32_t sums[kEights][4]) {
   const int g = threadIdx.x % 32 / 4;
   const int c = threadIdx.x % 4;
 #pragma unroll
@@ -48,20 +99,14 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[e][i] = 0;
   }
-  const auto load = [&](int segment) -> TwoGroups8 {
-    return {load_group8(code, stage, upper, segment, c),
-            load_group8(code, stage, lower, segment, c)};
-  };
-  const auto look_up = [&](uint32_t index) { return table[index * kTableCopies]; };
   // The next segment is loaded meanwhile.
-  TwoGroups8 next = load(0);
-  for (int segment = 0; segment < code.segments; ++segment) {
+  TwoGroups8 next = rows.load(rows.first());
+  for (int segment = rows.first(); segment < rows.end(); ++segment) {
     const TwoGroups8 groups8 = next;
-    if (segment + 1 < code.segments) next = load(segment + 1);
+    if (segment + 1 < rows.end()) next = rows.load(segment + 1);
     uint32_t up[4];
     uint32_t low[4];
-    decode_group8(stage, groups8.upper, look_up, up);
-    decode_group8(stage, groups8.lower, look_up, low);
+    rows.decode(segment, groups8, up, low);
     // Lanes with a row's first group8 took another branch.
     __syncwarp();
     const int8_t* group8 = values + segment * kSegmentDims + c * 16;
@@ -82,7 +127,7 @@ template <int kStages>
 inline constexpr int kGroupItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
 
 /// Scans the rows of a group, by all warps of a block. `tables`: copies side by side.
-template <int kStages>
+template <int kStages, bool kTrained>
 __device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                            const ItemGroup& group, int count, const uint32_t* tables,
                            const GroupQueries<kGroupItems<kStages>>& queries) {
@@ -90,7 +135,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
   const int c = lane % 4;
-  const uint32_t* table = tables + lane % kTableCopies;
+  const uint32_t* own_tables = tables + lane % kTableCopies<kTrained>;
   const int8_t* values =
       task.items.values + static_cast<size_t>(group.first_item) * code.padded_dim();
   const int64_t first_row =
@@ -107,8 +152,8 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
     int32_t sums[kStages][kEights][4];
 #pragma unroll
     for (int s = 0; s < kStages; ++s)
-      multiply_stage<kEights>(code, code.stage[s], upper, lower, table + s * 256 * kTableCopies,
-                              values, count, sums[s]);
+      multiply_stage<kEights, kTrained>(
+          code, StageRows<kTrained>(code, s, upper, lower, own_tables), values, count, sums[s]);
     const RowTerms terms[2] = {load_terms(code, own[0]), load_terms(code, own[1])};
 #pragma unroll
     for (int e = 0; e < kEights; ++e) {
@@ -135,7 +180,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
           const int owner = __ffs(static_cast<int>(left)) - 1;
           const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
           const int slot = kEight * e + 2 * (owner % 4) + i % 2;
-          const float key = least_bound(
+          const float key = least_bound<kTrained>(
               code, queries.constants[slot], values + static_cast<size_t>(slot) * code.padded_dim(),
               row, __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
           const Ranked ranked = ranked_row(key, row);
@@ -147,13 +192,14 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   }
 }
 
-template <int kStages>
+template <int kStages, bool kTrained>
 __global__ void __launch_bounds__(kThreads, 2)
     list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task) {
-  __shared__ uint32_t tables[kStages * 256 * kTableCopies];
+  constexpr int kCopies = kTableCopies<kTrained>;
+  __shared__ uint32_t tables[(kTrained ? kMaxParts : kStages) * 256 * kCopies];
   __shared__ GroupQueries<kGroupItems<kStages>> queries;
-  for (int i = threadIdx.x; i < kStages * 256 * kTableCopies; i += kThreads)
-    tables[i] = code.tables[i / kTableCopies];
+  for (int i = threadIdx.x; i < code.table_count * 256 * kCopies; i += kThreads)
+    tables[i] = code.tables[i / kCopies];
   const uint32_t groups = *task.items.group_count;
   for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
     const ItemGroup group = task.items.groups[i];
@@ -162,7 +208,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     __syncthreads();  // no thread still reads the queries before
     load_group(task.items, group, count, task.thresholds, &queries);
     __syncthreads();
-    scan_group<kStages>(code, lists, task, group, static_cast<int>(count), tables, queries);
+    scan_group<kStages, kTrained>(code, lists, task, group, static_cast<int>(count), tables,
+                                  queries);
   }
 }
 
@@ -170,7 +217,11 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 void scan_by_tiles(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                    const ListScanPlan& plan, cudaStream_t stream) {
-  const auto kernel = code.stages == 2 ? list_tiles_kernel<2> : list_tiles_kernel<1>;
+  const auto kernel_for = [&]<bool kTrained>() {
+    return code.stages == 2 ? list_tiles_kernel<2, kTrained> : list_tiles_kernel<1, kTrained>;
+  };
+  const auto kernel = code.is_trained() ? kernel_for.template operator()<true>()
+                                        : kernel_for.template operator()<false>();
   kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task);
   POLAR_CUDA_CHECK_LAUNCH(list_tiles_kernel);
 }

@@ -45,18 +45,48 @@ Copied build(const std::string& description, const InvertedFileRun& run,
   return made;
 }
 
+/// A filter that is asked once for all searches.
+class KeptBits {
+ public:
+  KeptBits(const std::vector<uint64_t>& words, int64_t rows) {
+    polar_filter given;
+    polar_filter_init(&given);
+    given.kind = POLAR_FILTER_BITSET;
+    given.bitset = {words.data(), rows};
+    check(polar_prepared_filter_create(&given, &prepared_));
+    polar_filter_init(&filter_);
+    filter_.kind = POLAR_FILTER_PREPARED;
+    filter_.prepared = prepared_;
+  }
+  ~KeptBits() { polar_prepared_filter_destroy(prepared_); }
+  KeptBits(const KeptBits&) = delete;
+  KeptBits& operator=(const KeptBits&) = delete;
+
+  const polar_filter* get() const { return &filter_; }
+
+ private:
+  polar_prepared_filter* prepared_ = nullptr;
+  polar_filter filter_;
+};
+
 }  // namespace
 
 void print_inverted_file(const InvertedFileRun& run, const SyntheticRows& synthetic) {
-  const std::string description = "IVF" + std::to_string(run.lists) + "," + run.spec;
+  const std::string spec = run.refine.empty() ? run.spec : run.spec + "," + run.refine;
+  const std::string description = "IVF" + std::to_string(run.lists) + "," + spec;
   const Copied lists = build(description, run, synthetic);
-  const Copied flat = build(run.spec, run, synthetic);
+  const Copied flat = build(spec, run, synthetic);
+  std::vector<uint64_t> kept(static_cast<size_t>(run.rows / 64 + 1));
+  for (int64_t row = 0; row < run.rows; row += run.keep_every)
+    kept[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+  const KeptBits filter(kept, run.rows);
   const int64_t most = *std::max_element(run.batches.begin(), run.batches.end());
   std::vector<float> queries(static_cast<size_t>(most) * static_cast<size_t>(run.dim));
   synthetic.fill(run.rows, most, queries.data());
   const int64_t k = run.results;
-  std::printf("\n%s, %lld rows of %d; k = %lld\n", description.c_str(),
-              static_cast<long long>(run.rows), run.dim, static_cast<long long>(k));
+  std::printf("\n%s, %lld rows of %d, one of %lld kept; k = %lld\n", description.c_str(),
+              static_cast<long long>(run.rows), run.dim, static_cast<long long>(run.keep_every),
+              static_cast<long long>(k));
   std::printf("%6s %6s %9s %9s %9s %9s %9s %9s\n", "nprobe", "nq", "exactness", "lists ms",
               "flat ms", "CPU ms", "of flat", "as CPU");
   for (const int64_t nprobe : run.nprobes) {
@@ -65,6 +95,7 @@ void print_inverted_file(const InvertedFileRun& run, const SyntheticRows& synthe
         polar_search_options options;
         polar_search_options_init(&options);
         options.exactness = exactness;
+        if (run.keep_every > 1) options.filter = filter.get();
         FoundRows without_lists(nq, k);
         FoundRows ours(nq, k);
         FoundRows cpu(nq, k);

@@ -16,7 +16,9 @@ struct InvertedFileRun {
   int dim;
   std::vector<int64_t> nprobes;
   std::vector<int64_t> batches;
-  int64_t results;  // k
+  int64_t results;     // k
+  int64_t keep_every;  // a filter keeps one of so many rows
+  std::string refine;  // the second part of a refinement, or empty
 };
 
 /// Prints how long searches of an inverted file take on the device, beside those of a copy without

@@ -45,6 +45,8 @@ struct Arguments {
   bool encode_only = false;
   int64_t heads = 0;
   int64_t lists = 0;
+  int64_t keep_every = 1;
+  std::string refine;
   int32_t devices = 0;
   std::vector<int64_t> nprobes = {32, 64};
 };
@@ -198,6 +200,10 @@ int run(int argc, char** argv) {
       "rows each, instead of searches");
   app.add_option("--lists", arguments.lists,
                  "measure searches of an inverted file of so many lists instead");
+  app.add_option("--keep-every", arguments.keep_every,
+                 "with a filter that keeps one of so many rows");
+  app.add_option("--refine", arguments.refine,
+                 "with what is found refined so: \"RFlat\", \"Refine(Polar8)\"");
   app.add_option("--devices", arguments.devices,
                  "measure searches on the first so many devices beside those on one instead")
       ->check(CLI::Range(1, 64));
@@ -238,7 +244,8 @@ int run(int argc, char** argv) {
   if (arguments.lists > 0) {
     for (const std::string& spec : arguments.specs)
       print_inverted_file({spec, arguments.lists, arguments.rows, arguments.dim, arguments.nprobes,
-                           arguments.batches, kResults},
+                           arguments.batches, kResults, std::max<int64_t>(arguments.keep_every, 1),
+                           arguments.refine},
                           synthetic);
     return 0;
   }

@@ -120,8 +120,12 @@ cuda::Int8Description describe_values(const ScanCodec& scan_codec) {
   values.length_of_norm = bounds.length_of_norm;
   values.first_stage_scale = bounds.first_stage_scale;
   values.first_stage_error = bounds.first_stage_error;
+  values.scale_of_norm = bounds.scale_of_norm;
   values.margin = bounds.margin;
+  values.sketch_margin = bounds.sketch_margin;
   values.slope_of_sign = bounds.slope_of_sign;
+  values.mean_squared_norm = bounds.mean_squared_norm;
+  values.loss_of_squared_norm = bounds.loss_of_squared_norm;
   return values;
 }
 

@@ -195,7 +195,16 @@ std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& req
     lists.emplace_back(-nearness(index, request.queries + q * index.code.dim, list), list);
   std::sort(lists.begin(), lists.end());
   std::vector<bool> has_list(count);
-  for (size_t i = 0; i < static_cast<size_t>(request.nprobe); ++i) has_list[lists[i].second] = true;
+  int64_t probed = 0;
+  int64_t kept = 0;  // of the filter's rows, where these are known
+  for (const auto& [nearness_to_query, list] : lists) {
+    const ListFilter* filter = request.list_filter;
+    if (probed == request.nprobe || (filter != nullptr && kept >= request.wanted_rows)) break;
+    if (filter != nullptr && filter[list].kept == 0) continue;
+    has_list[list] = true;
+    ++probed;
+    if (filter != nullptr) kept += filter[list].kept;
+  }
   size_t first = 0;
   for (size_t list = 0; list < count; ++list) {
     const auto rows = static_cast<size_t>(index.list_rows[list]);
@@ -255,6 +264,44 @@ void search(const DeviceIndex* index, const SearchRequest* request, Failure* fai
   search_rows(*index, *request);
 }
 
+void score_listed(const DeviceIndex* index, const ListedRowsRequest* request, Failure* failure) {
+  *failure = {};
+  SearchRequest search = {};
+  search.rotated = request->rotated;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float worst = index->code.is_l2 != 0 ? kInfinity : -kInfinity;
+  for (int64_t at = 0; at < request->nq * request->k; ++at) {
+    const int64_t row = request->rows[at];
+    request->scores[at] = row >= 0 ? score_row(*index, search, at / request->k, row).score : worst;
+  }
+}
+
+void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
+               void* payloads, Failure* failure) {
+  *failure = {};
+  const auto words = static_cast<size_t>(index->code.sketch_words);
+  const auto place = [&](int64_t row, size_t word) {  // of a sketch
+    const auto in_block = static_cast<size_t>(row % kBlockRows);
+    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() +
+           ((in_block / 8 * words + word) * 8 + in_block % 8) * 8;
+  };
+  const auto factors = [&](int64_t row) {
+    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() + kBlockRows * 8 * words +
+           static_cast<size_t>(row % kBlockRows) * index->factor_bytes();
+  };
+  auto* to_sketches = static_cast<uint8_t*>(sketches);
+  auto* to_payloads = static_cast<uint8_t*>(payloads);
+  for (int64_t at = 0; at < n; ++at) {
+    for (size_t word = 0; word < words; ++word)
+      std::memcpy(to_sketches + place(at, word), index->sketches.data() + place(rows[at], word), 8);
+    std::memcpy(to_sketches + factors(at), index->sketches.data() + factors(rows[at]),
+                index->factor_bytes());
+    const size_t bytes = index->code.payload_bytes;
+    std::memcpy(to_payloads + static_cast<size_t>(at) * bytes,
+                index->payloads.data() + static_cast<size_t>(rows[at]) * bytes, bytes);
+  }
+}
+
 size_t memory_bytes(const DeviceIndex* index) {
   return index->sketches.size() + index->payloads.size();
 }
@@ -289,6 +336,8 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.finish = finish;
     made.set_lists = set_lists;
     made.search = search;
+    made.score_listed = score_listed;
+    made.read_rows = read_rows;
     made.memory_bytes = memory_bytes;
     made.destroy = destroy;
     return made;
