@@ -72,13 +72,15 @@ static inline void polar_cuda_options_init(polar_cuda_options* options) {
 /*
  * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index
  * may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,
- * "Polar0.5" to "Polar8", residual and trained codes ("…-pca"), and for inverted files of these but
- * the trained ones that find lists by all their centroids ("IVF1024,Polar4");
- * POLAR_ERROR_UNSUPPORTED for the others. A part of the rows of an inverted file is a part of its
- * lists, about equal in rows. Rows that the index keeps as floats (polar_index_add) are coded for
- * the copy, by what they teach. options: NULL for the defaults. Cost: the codes' bytes over the
- * bus, to several devices at the same time; 8 bytes a row stay in host memory for ids. Waits for
- * the devices.
+ * "Polar0.5" to "Polar8", residual and trained codes ("…-pca"), for inverted files of these that
+ * find lists by all their centroids ("IVF1024,Polar4"), and for refinements of both
+ * ("Polar2,Refine(Polar8)", "IVF1024,Polar4,RFlat"); POLAR_ERROR_UNSUPPORTED for the others. A part
+ * of the rows of an inverted file is a part of its lists, about equal in rows. Rows that the index
+ * keeps as floats (polar_index_add) are coded for the copy, by what they teach. What refines is
+ * copied to the devices where these are such codes and have memory for them, else in host memory.
+ * options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices at the
+ * same time; 8 bytes a row stay in host memory for ids, and of an inverted file as many for where
+ * ids are, if the index has that, and the centroids. Waits for the devices.
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,
@@ -98,8 +100,9 @@ POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
  * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search give with
  * these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1. options:
  * NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied,
- * ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else
- * POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of it; num_threads
+ * ef_search is to be 0, and so are nprobe unless it was an inverted file, and k_factor unless it
+ * was a refinement: else POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host
+ * makes of it; few rows that a filter keeps of an inverted file are scored by the host. num_threads
  * is for preparing queries, and for what the host does with results; progress is not called.
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
  * and it is waited for before the call returns. An index with more than one in options.devices

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/scan/search/filter_rules.h"
+#include "src/scan/search/kept_list_search.h"
 #include "src/scan/search/more_lists.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
@@ -40,13 +41,10 @@ CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
 CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& list_offsets)
     : devices_(list_offsets.devices.size()) {
   require_cuda_devices(list_offsets);
-  require(source.file.codec.planned() == nullptr, StatusCode::unsupported,
-          "index: inverted files of {} are not searched on CUDA devices; those of codes that are "
-          "not trained are, and {} without lists",
-          print_spec(source.file.codec.spec()), print_spec(source.file.codec.spec()));
   codec_ = copy_of(source.file.codec);
   scan_codec_ = std::make_unique<ScanCodec>(*codec_);
   lists_ = std::make_unique<CudaLists>(source);
+  list_ids_ = std::make_unique<ListsOfIds>(*codec_, *lists_);
   row_numbers_ = lists_->row_numbers();
   const ListsForDevices lists(source);
   copy_rows(lists.spans(),
@@ -80,19 +78,8 @@ size_t CudaIndex::memory_bytes() const {
 }
 
 RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
-  const std::vector<int64_t>& ids = lists_ != nullptr ? lists_->ids() : ids_;
-  if (ids.empty()) return kept_rows(filter, row_numbers_);
-  std::vector<uint64_t> allowed(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
-  // The spare rows after a list, of id −1, end a block. No filter keeps them, or is asked.
-  const auto is_row = [](int64_t id) { return id != -1; };
-  for (int64_t first = 0; first < row_numbers_; first += kBlockRows) {
-    const int64_t* begin = ids.data() + first;
-    const int64_t* end = begin + std::min<int64_t>(kBlockRows, row_numbers_ - first);
-    const int64_t rows = std::partition_point(begin, end, is_row) - begin;
-    if (rows > 0)
-      filter.member_masks(begin, rows, &allowed[static_cast<size_t>(first / kBlockRows)]);
-  }
-  return RowFilter(std::make_shared<KeptRows>(std::move(allowed), row_numbers_));
+  return ids_.empty() ? kept_rows(filter, row_numbers_)
+                      : kept_rows(rows_of_ids(filter, ids_), row_numbers_);
 }
 
 DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
@@ -122,6 +109,11 @@ cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, Part
   own.exactness = request.exactness;
   own.nprobe = request.nprobe;
   own.allowed = request.allowed;
+  if (request.ranks_few != nullptr) {
+    own.list_filter = request.list_filter->lists();
+    own.wanted_rows = request.list_filter->wanted_rows();
+    own.ranks_few = request.ranks_few + range.first;
+  }
   own.stream = request.stream;
   return own;
 }
@@ -208,43 +200,110 @@ int CudaIndex::preparing_threads(int wanted, int64_t nq) const {
   return static_cast<int>(std::min(left, std::max<int64_t>(nq, 1)));
 }
 
-void CudaIndex::search(const SearchRequest& wanted, void* stream,
-                       const SearchResult& result) const {
+void CudaIndex::require_stream(void* stream) const {
   require(stream == nullptr || devices_ == 1, StatusCode::bad_argument,
           "stream: {} is not allowed; NULL, since a stream is of one device and the index is on {}",
           stream, devices_);
-  if (lists_ == nullptr) return search_rows(wanted, stream, result);
+}
+
+void CudaIndex::search(const SearchRequest& wanted, void* stream,
+                       const SearchResult& result) const {
+  require_stream(stream);
+  if (lists_ != nullptr) {
+    search_lists(wanted, stream, result);
+  } else {
+    search_rows(wanted, stream, result);
+  }
+}
+
+InvertedFile CudaIndex::inverted_file() const {
+  return {*codec_, scan_codec_.get(), *list_ids_, lists_->centres(), lists_->list_offsets()};
+}
+
+void CudaIndex::read_rows(std::span<const int64_t> rows, uint8_t* codes) const {
+  // Copies have all rows each: the first one reads them.
+  for (const auto& part : parts_) {
+    const auto [first, count] = part->rows();
+    std::vector<int64_t> own;
+    while (static_cast<int64_t>(own.size()) < std::ssize(rows) && rows[own.size()] < first + count)
+      own.push_back(rows[own.size()] - first);
+    part->read(scan_codec_->layout(), own, codes);
+    codes += own.size() * scan_codec_->layout().row_format_bytes();
+    rows = rows.subspan(own.size());
+  }
+}
+
+void CudaIndex::search_lists(const SearchRequest& wanted, void* stream,
+                             const SearchResult& result) const {
   SearchRequest asked = wanted;
+  asked.rows_state = rows_state_;
+  asked.progress = {};
   asked.options.nprobe = std::min(
       wanted.options.nprobe > 0 ? wanted.options.nprobe : lists_->nprobe(), lists_->count());
+  int64_t wanted_rows = 0;
+  if (!asked.filter.keeps_all()) {
+    const CopyKeptRows copy_kept = [this](const KeptListRows& kept) {
+      return std::make_unique<ListsOfKeptRows>(
+          *codec_, *lists_, kept,
+          [this](std::span<const int64_t> rows, uint8_t* codes) { read_rows(rows, codes); });
+    };
+    const KeptRowsSearch search =
+        search_kept_rows(inverted_file(), lists_->ntotal(), &asked, result, copy_kept);
+    if (search.done) return;
+    wanted_rows = search.wanted_rows;
+  }
+  const CudaListFilter filter(*lists_, asked.filter, wanted_rows);
   search_until_filled(asked, dim(), lists_->count(), result,
                       [&](const SearchRequest& some, const SearchResult& found) {
-                        search_rows(some, stream, found);
+                        search_probed(some, filter, stream, found);
                       });
+}
+
+CudaIndex::Request CudaIndex::make_request(const SearchRequest& wanted, void* stream) const {
+  Request request = {};
+  request.k = wanted.goal.k;
+  request.kept = std::min(scan_codec_->rescored_rows(request.k), std::max(request.k, row_numbers_));
+  request.bounded = search_is_bounded(*scan_codec_, wanted.options.exactness);
+  request.exactness = request.bounded ? wanted.options.exactness : 0;
+  request.stream = stream;
+  request.threads = preparing_threads(wanted.threads, wanted.nq);
+  return request;
+}
+
+void CudaIndex::search_probed(const SearchRequest& wanted, const CudaListFilter& filter,
+                              void* stream, const SearchResult& result) const {
+  Request request = make_request(wanted, stream);
+  request.nprobe = wanted.options.nprobe;
+  request.allowed = filter.allowed();
+  request.list_filter = &filter;
+  const std::vector<uint8_t> ranks_few = filter.ranks_few(*scan_codec_, wanted);
+  request.ranks_few = ranks_few.empty() ? nullptr : ranks_few.data();
+  search_in_groups(wanted, request, result);
 }
 
 void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
                             const SearchResult& result) const {
-  const int64_t nq = wanted.nq;
-  const int64_t k = wanted.goal.k;
-  const SearchOptions& options = wanted.options;
   const RowFilter allowed =
       wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
-  Request request = {};
-  request.k = k;
-  request.kept = std::min(scan_codec_->rescored_rows(k), std::max(k, row_numbers_));
-  request.bounded = search_is_bounded(*scan_codec_, options.exactness);
-  request.exactness = request.bounded ? options.exactness : 0;
-  if (lists_ != nullptr) request.nprobe = options.nprobe;
+  Request request = make_request(wanted, stream);
   if (!allowed.keeps_all())
     request.allowed = static_cast<const KeptRows*>(allowed.rule())->words().data();
-  request.stream = stream;
-  request.threads = preparing_threads(wanted.threads, nq);
+  search_in_groups(wanted, request, result);
+  if (ids_.empty()) return;
+  for (int64_t i = 0; i < wanted.nq * request.k; ++i) {
+    int64_t& id = result.ids[i];
+    if (id >= 0) id = ids_[static_cast<size_t>(id)];
+  }
+}
+
+void CudaIndex::search_in_groups(const SearchRequest& wanted, Request request,
+                                 const SearchResult& result) const {
+  const int64_t nq = wanted.nq;
   const int64_t at_once = queries_at_once(request.kept);
   for (int64_t first = 0; first < nq; first += at_once) {
     request.nq = std::min(at_once, nq - first);
-    request.scores = result.scores + first * k;
-    request.rows = result.ids + first * k;
+    request.scores = result.scores + first * request.k;
+    request.rows = result.ids + first * request.k;
     const DeviceQueries some =
         prepare(request.nq, wanted.queries + first * dim(), request.exactness, request.threads);
     if (lists_ != nullptr) {
@@ -252,11 +311,7 @@ void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
     } else {
       search_some(some, request);
     }
-  }
-  if (ids_.empty()) return;
-  for (int64_t i = 0; i < nq * k; ++i) {
-    int64_t& id = result.ids[i];
-    if (id >= 0) id = ids_[static_cast<size_t>(id)];
+    if (request.ranks_few != nullptr) request.ranks_few += request.nq;
   }
 }
 

@@ -12,10 +12,12 @@
 #include "src/codec/codec.h"
 #include "src/core/rows_state.h"
 #include "src/device/cuda_description.h"
+#include "src/device/cuda_list_filter.h"
 #include "src/device/cuda_lists.h"
 #include "src/device/cuda_places.h"
 #include "src/device/cuda_rows.h"
 #include "src/device/device_threads.h"
+#include "src/device/lists_of_ids.h"
 #include "src/scan/search/search_result.h"
 
 namespace polarquant::device {
@@ -33,15 +35,23 @@ class CudaIndex {
   int64_t rows() const { return lists_ != nullptr ? lists_->ntotal() : row_numbers_; }
   size_t memory_bytes() const;
   bool is_inverted_file() const { return lists_ != nullptr; }
-  /// As block_search, or list_search of the nprobe nearest lists, 0: as many as the index was
-  /// copied with, and more where a filter needs them (more_lists.h); of the k best. `stream` is a
-  /// cudaStream_t, which is waited for, null where there are several devices. The filter is over
-  /// ids.
+  /// As block_search, or as IndexIVFPolar::search_lists with nprobe lists, 0: as many as the index
+  /// was copied with; of the k best. `stream` is a cudaStream_t, which is waited for, null where
+  /// there are several devices. The filter is over ids.
   void search(const SearchRequest& request, void* stream, const SearchResult& result) const;
+  /// Codec::score of request.goal.k rows for each query, in (nq, k), −1: none, whose score is the
+  /// worst. Not for inverted files, and rows have no ids of their own.
+  void score_rows(const SearchRequest& request, const int64_t* rows, void* stream,
+                  float* scores) const;
 
  private:
-  /// Of inverted files over so many lists as the options say.
+  void require_stream(void* stream) const;
+  DeviceQueries rotate(int64_t nq, const float* queries, int threads) const;
   void search_rows(const SearchRequest& request, void* stream, const SearchResult& result) const;
+  void search_lists(const SearchRequest& request, void* stream, const SearchResult& result) const;
+  /// Over so many lists as the options say.
+  void search_probed(const SearchRequest& request, const CudaListFilter& filter, void* stream,
+                     const SearchResult& result) const;
   /// What a search of some queries is asked for.
   struct Request {
     int64_t nq;
@@ -50,7 +60,9 @@ class CudaIndex {
     bool bounded;     // rows are ranked by the least of score and bounds
     float exactness;  // for an inverted file, as is nprobe
     int64_t nprobe;
-    const uint64_t* allowed;  // a word for each block of all rows, or null
+    const uint64_t* allowed;            // a word for each block of all rows, or null
+    const CudaListFilter* list_filter;  // of an inverted file
+    const uint8_t* ranks_few;           // (nq), or null
     void* stream;
     int threads;
     float* scores;  // (nq, k)
@@ -62,6 +74,14 @@ class CudaIndex {
                  const ListsForDevices* lists, const CudaPlaces& places);
   /// KeptRows of all rows.
   RowFilter allowed_rows(const RowFilter& filter) const;
+  /// The lists as the host has them.
+  InvertedFile inverted_file() const;
+  /// Codes of rows, rising, of an inverted file.
+  void read_rows(std::span<const int64_t> rows, uint8_t* codes) const;
+  /// `at_once` queries of a search after the other, into `result`.
+  void search_in_groups(const SearchRequest& wanted, Request request,
+                        const SearchResult& result) const;
+  Request make_request(const SearchRequest& wanted, void* stream) const;
   DeviceQueries prepare(int64_t nq, const float* queries, float exactness, int threads) const;
   cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
                                      const Request& request) const;
@@ -80,7 +100,8 @@ class CudaIndex {
   uint64_t rows_state_ = new_rows_state();
   int64_t row_numbers_ = 0;           // rows, with the spare rows after lists
   std::vector<int64_t> ids_;          // where rows have their own
-  std::unique_ptr<CudaLists> lists_;  // for an inverted file
+  std::unique_ptr<CudaLists> lists_;  // for an inverted file, as are these
+  std::unique_ptr<ListsOfIds> list_ids_;
   size_t devices_;
   bool sharded_ = false;  // else every part has all rows
   std::vector<std::unique_ptr<CudaRows>> parts_;

@@ -8,12 +8,15 @@
 
 namespace polarquant::device {
 
-CudaLists::CudaLists(const ListsSource& source) : nprobe_(source.nprobe) {
+CudaLists::CudaLists(const ListsSource& source)
+    : list_offsets_(source.file.list_offsets.begin(), source.file.list_offsets.end()),
+      nprobe_(source.nprobe) {
   const CodeLists& lists = source.file.lists;
   first_rows_.push_back(0);
   for (int64_t list = 0; list < lists.count(); ++list) {
     const int64_t rows = lists.rows(list);
     rows_.push_back(rows);
+    spans_.push_back(rows > 0 && lists.has_blocks() ? lists.span_count(list) : 0);
     first_rows_.push_back(first_rows_.back() + div_up(rows, kBlockRows) * kBlockRows);
     ntotal_ += rows;
   }
@@ -21,6 +24,12 @@ CudaLists::CudaLists(const ListsSource& source) : nprobe_(source.nprobe) {
   for (int64_t list = 0; list < lists.count(); ++list) {
     const auto at = static_cast<size_t>(list);
     if (rows_[at] > 0) std::copy_n(lists.ids(list), rows_[at], ids_.begin() + first_rows_[at]);
+  }
+  const auto dim = static_cast<size_t>(source.file.codec.dim());
+  rotated_.reserve(source.file.centres.size() * dim);
+  for (const ListCentre& centre : source.file.centres) {
+    rotated_.insert(rotated_.end(), centre.rotated, centre.rotated + dim);
+    centres_.push_back({rotated_.data() + rotated_.size() - dim, centre.norm});
   }
 }
 

@@ -26,6 +26,13 @@ class CudaLists {
   explicit CudaLists(const ListsSource& source);
 
   int64_t count() const { return std::ssize(rows_); }
+  int64_t rows(int64_t list) const { return rows_[static_cast<size_t>(list)]; }
+  int64_t first_row(int64_t list) const { return first_rows_[static_cast<size_t>(list)]; }
+  /// In how many pieces a list lay when it was copied.
+  size_t spans(int64_t list) const { return spans_[static_cast<size_t>(list)]; }
+  /// As of InvertedFile; they are copies.
+  std::span<const ListCentre> centres() const { return centres_; }
+  std::span<const int64_t> list_offsets() const { return list_offsets_; }
   int64_t nprobe() const { return nprobe_; }
   int64_t ntotal() const { return ntotal_; }
   /// With the spare rows after lists.
@@ -42,6 +49,10 @@ class CudaLists {
   std::vector<int64_t> rows_;        // (lists)
   std::vector<int64_t> first_rows_;  // (lists + 1)
   std::vector<int64_t> ids_;         // (row_numbers())
+  std::vector<size_t> spans_;        // (lists)
+  std::vector<float> rotated_;       // (lists, dim), or empty
+  std::vector<ListCentre> centres_;  // likewise
+  std::vector<int64_t> list_offsets_;
   int64_t nprobe_;
   int64_t ntotal_ = 0;
 };

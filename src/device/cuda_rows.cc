@@ -127,6 +127,29 @@ CudaRows::CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
 
 size_t CudaRows::memory_bytes() const { return cuda_functions().memory_bytes(device_index_.get()); }
 
+void CudaRows::read(const BlockLayout& layout, std::span<const int64_t> rows,
+                    uint8_t* codes) const {
+  constexpr auto kStagedRows = static_cast<size_t>(kStagedBlocks * kBlockRows);
+  AlignedVector<uint8_t> sketches(kStagedBlocks * layout.sketch_bytes(kBlockRows));
+  AlignedVector<uint8_t> payloads(kStagedRows * layout.payload_bytes() + 1);
+  name_device(device_, [&] {
+    for (; !rows.empty(); rows = rows.subspan(std::min(kStagedRows, rows.size()))) {
+      const auto count = std::min(std::ssize(rows), static_cast<int64_t>(kStagedRows));
+      call_cuda(cuda_functions().read_rows, device_index_.get(), count, rows.data(),
+                sketches.data(), payloads.data());
+      const BlockRows read = {sketches.data(), static_cast<int64_t>(kStagedRows), 0,
+                              payloads.data()};
+      for (int64_t row = 0; row < count; ++row, codes += layout.row_format_bytes())
+        layout.get_row(read.place(layout, row), codes);
+    }
+  });
+}
+
+void CudaRows::score(const cuda::ListedRowsRequest& request) const {
+  name_device(device_,
+              [&] { call_cuda(cuda_functions().score_listed, device_index_.get(), &request); });
+}
+
 void CudaRows::search(const cuda::SearchRequest& request) const {
   name_device(device_, [&] { call_cuda(cuda_functions().search, device_index_.get(), &request); });
 }

@@ -24,6 +24,9 @@ class CudaRows {
   size_t memory_bytes() const;
   /// Searches these rows, which are numbered from 0.
   void search(const cuda::SearchRequest& request) const;
+  void score(const cuda::ListedRowsRequest& request) const;
+  /// Copies rows of these, (n), to the host: codes in the row format of `layout`, theirs.
+  void read(const BlockLayout& layout, std::span<const int64_t> rows, uint8_t* codes) const;
 
  private:
   PartRange rows_;

@@ -56,6 +56,16 @@ inline std::vector<float> clustered_rows(int64_t n, int dim, uint64_t seed) {
   return x;
 }
 
+/// Clustered rows whose coordinates fall like (j+1)^−decay, so that segments have many rates.
+inline std::vector<float> falling_rows(int64_t n, int dim, double decay, uint64_t seed) {
+  std::vector<float> x = clustered_rows(n, dim, seed);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto j = static_cast<double>(i % static_cast<size_t>(dim));
+    x[i] *= static_cast<float>(std::pow(j + 1, -decay));
+  }
+  return x;
+}
+
 /// Every eighth row so much longer or shorter.
 inline void stretch_rows(int dim, std::vector<float>* x) {
   const double lengths[] = {1e-25, 1e-9, 1e-4, 1e3, 1e7, 1e15};

@@ -113,6 +113,24 @@ class ListedRows {
   Handle<polar_cuda_index> device_;
 };
 
+/// Rows of x, a little off.
+inline std::vector<float> queries_near(const std::vector<float>& x, int dim, int64_t count,
+                                       uint64_t seed) {
+  Random random(seed);
+  std::vector<float> queries;
+  const uint64_t rows = x.size() / static_cast<size_t>(dim);
+  for (int64_t q = 0; q < count; ++q) {
+    const auto row = static_cast<size_t>(random.next() % rows) * static_cast<size_t>(dim);
+    for (int j = 0; j < dim; ++j)
+      queries.push_back(x[row + static_cast<size_t>(j)] +
+                        .3F * static_cast<float>(random.normal()));
+  }
+  return queries;
+}
+inline std::vector<float> first_of(const std::vector<float>& queries, int dim, int64_t count) {
+  return {queries.begin(), queries.begin() + count * dim};
+}
+
 inline polar_search_options probing(int64_t nprobe, float exactness) {
   polar_search_options options = search_options(exactness);
   options.nprobe = nprobe;

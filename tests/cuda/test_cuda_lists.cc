@@ -8,24 +8,6 @@
 namespace polarquant::test {
 namespace {
 
-/// Rows of x, a little off.
-std::vector<float> queries_near(const std::vector<float>& x, int dim, int64_t count,
-                                uint64_t seed) {
-  Random random(seed);
-  std::vector<float> queries;
-  const uint64_t rows = x.size() / static_cast<size_t>(dim);
-  for (int64_t q = 0; q < count; ++q) {
-    const auto row = static_cast<size_t>(random.next() % rows) * static_cast<size_t>(dim);
-    for (int j = 0; j < dim; ++j)
-      queries.push_back(x[row + static_cast<size_t>(j)] +
-                        .3F * static_cast<float>(random.normal()));
-  }
-  return queries;
-}
-std::vector<float> first_of(const std::vector<float>& queries, int dim, int64_t count) {
-  return {queries.begin(), queries.begin() + count * dim};
-}
-
 TEST_CASE("inverted files: every rate, metric, and numbers of queries", "[cuda][lists]") {
   if (!has_indexes()) return;
   const std::string spec =
@@ -148,39 +130,6 @@ TEST_CASE("inverted files: rows that are alike, whatever their ids", "[cuda][lis
       rows.compare(queries, 10, probing(nprobe, exactness));
       rows.compare(queries, 300, probing(nprobe, exactness));
     }
-  }
-}
-
-TEST_CASE("inverted files: filters", "[cuda][lists]") {
-  if (!has_indexes()) return;
-  const std::string spec = GENERATE("Polar2", "Polar4", "Polar1.5");
-  const int dim = 96;
-  const std::vector<float> x = clustered_rows(5000, dim, 15);
-  const ListedRows rows("IVF25," + spec, dim, POLAR_METRIC_INNER_PRODUCT, x);
-  const std::vector<float> queries = queries_near(x, dim, 20, 16);
-  const std::vector<uint64_t> bits(70, 0x1000200030004001);
-  const std::vector<int64_t> ids = {3, 64, 65, 4000, 4999};
-  for (const float exactness : {2.25F, kEveryRow}) {
-    polar_search_options options = probing(6, exactness);
-    polar_filter filter = bitset_filter(bits.data(), 4444);
-    options.filter = &filter;
-    rows.compare(first_of(queries, dim, 1), 10, options);
-    rows.compare(queries, 10, options);
-    filter = id_list_filter(ids.data(), 5);
-    rows.compare(queries, 3, options);
-    filter = range_filter(1000, 1100);
-    rows.compare(queries, 10, options);
-    int64_t least = 0;
-    const polar_keep_fn keep_and_note = [](void* user, int64_t id) {
-      auto* asked = static_cast<int64_t*>(user);
-      *asked = std::min(*asked, id);
-      return static_cast<int32_t>(id % 3 == 0);
-    };
-    filter = callback_filter(keep_and_note, &least);
-    const SearchResult device = rows.on_device(queries, 10, options);
-    CHECK(least == 0);  // spare rows after lists are none
-    filter = callback_filter([](void*, int64_t id) { return static_cast<int32_t>(id % 3 == 0); });
-    CHECK(device == rows.on_cpu(queries, 10, options));
   }
 }
 

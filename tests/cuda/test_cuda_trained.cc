@@ -2,22 +2,11 @@
 // Trained codes on a device: segments of different rates and scales, one stage and two, give the
 // CPU's rows and scores, to the bit.
 #include <algorithm>
-#include <cmath>
 
 #include "tests/cuda/cuda_support.h"
 
 namespace polarquant::test {
 namespace {
-
-/// Clustered rows whose coordinates fall like (j+1)^−decay, so that segments have many rates.
-std::vector<float> falling_rows(int64_t n, int dim, double decay, uint64_t seed) {
-  std::vector<float> x = clustered_rows(n, dim, seed);
-  for (size_t i = 0; i < x.size(); ++i) {
-    const auto j = static_cast<double>(i % static_cast<size_t>(dim));
-    x[i] *= static_cast<float>(std::pow(j + 1, -decay));
-  }
-  return x;
-}
 
 /// The first rows with some noise.
 std::vector<float> queries_near(const std::vector<float>& x, int dim, int64_t count,

@@ -44,6 +44,10 @@ class KeptListRows final : public FilterRule {
     }
   }
   const MadeLater<KeptVectors>& vectors() const { return vectors_; }
+  /// The rows' codes, of a file whose lists have none.
+  const MadeLater<CodeLists>& copies() const { return copies_; }
+  /// A bit for each row, list by list, each of which begins a word.
+  const std::vector<uint64_t>& words() const { return kept_.words(); }
 
   /// Of one list.
   void masks(int64_t first, int64_t count, uint64_t* masks) const override {
@@ -63,6 +67,7 @@ class KeptListRows final : public FilterRule {
   std::vector<int64_t> counts_;
   std::vector<int32_t> lists_;
   MadeLater<KeptVectors> vectors_;
+  MadeLater<CodeLists> copies_;
 };
 
 /// What share of an inverted file's rows a filter keeps, 1 where that is not known.

@@ -85,10 +85,46 @@ RowFilter ask_all_lists(const InvertedFile& file, const SearchRequest& request) 
   });
 }
 
+/// Searches a file of which it is known what rows are kept, where scoring these is fast.
+class KeptRowsScoring {
+ public:
+  KeptRowsScoring(const InvertedFile& file, const KeptListRows& kept, const CopyKeptRows& copy_kept)
+      : file_(file), kept_(kept), copy_kept_(copy_kept) {}
+
+  /// False where lists are to be searched.
+  bool search(const KeptRowsPlan& plan, const SearchRequest& request, const SearchResult& result) {
+    std::shared_ptr<const KeptVectors> vectors;
+    if (plan.rounded) {
+      // A prepared filter is for many more.
+      const int64_t queries = request.filter.is_prepared()
+                                  ? kQueriesBeforeCopy
+                                  : std::max(kQueriesBeforeCopy, plan.queries);
+      vectors = kept_.vectors().get(
+          request.nq, queries, [&] { return std::make_unique<KeptVectors>(readable(), kept_); });
+    }
+    if (!plan.scored && vectors == nullptr) return false;
+    KeptListSearch(readable(), {kept_, vectors.get(), plan.vectors}, request, result).run();
+    return true;
+  }
+
+ private:
+  /// The file with codes of the rows that are kept.
+  InvertedFile readable() {
+    if (!copy_kept_) return file_;
+    copies_ = kept_.copies().get(1, 0, [&] { return copy_kept_(kept_); });
+    return {file_.codec, file_.scan_codec, *copies_, file_.centres, file_.list_offsets};
+  }
+
+  const InvertedFile& file_;
+  const KeptListRows& kept_;
+  const CopyKeptRows& copy_kept_;
+  std::shared_ptr<const CodeLists> copies_;
+};
+
 }  // namespace
 
 KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
-                                const SearchResult& result) {
+                                const SearchResult& result, const CopyKeptRows& copy_kept) {
   const auto plan_for = [&, nprobe = request->options.nprobe](int64_t count, bool are_known) {
     return plan_kept_rows({nprobe, file.lists.count(), rows, count, are_known});
   };
@@ -108,21 +144,9 @@ KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRe
   const auto* kept = static_cast<const KeptListRows*>(filter.rule());
   if (kept != nullptr) plan = plan_for(kept->count(), true);
   const bool may_leave_out = !request->goal.is_range && request->options.exactness < kScoreEveryRow;
-  if (kept != nullptr && may_leave_out) {
-    std::shared_ptr<const KeptVectors> vectors;
-    if (plan.rounded) {
-      // A prepared filter is for many more.
-      const int64_t queries = request->filter.is_prepared()
-                                  ? kQueriesBeforeCopy
-                                  : std::max(kQueriesBeforeCopy, plan.queries);
-      vectors = kept->vectors().get(request->nq, queries,
-                                    [&] { return std::make_unique<KeptVectors>(file, *kept); });
-    }
-    if (plan.scored || vectors != nullptr) {
-      KeptListSearch(file, {*kept, vectors.get(), plan.vectors}, *request, result).run();
-      return {true, 0};
-    }
-  }
+  if (kept != nullptr && may_leave_out &&
+      KeptRowsScoring(file, *kept, copy_kept).search(plan, *request, result))
+    return {true, 0};
   if (kept != nullptr) request->filter = filter;
   if (!request->goal.is_range) request->options.nprobe = plan.nprobe;
   return {false, std::max(plan.wanted, request->goal.k)};

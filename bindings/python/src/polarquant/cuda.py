@@ -98,8 +98,8 @@ class CudaIndex(Handle):
         devices: Sequence[int] | None = None,
         layout: Layout = "sharded",
     ) -> CudaIndex:
-        """A copy of an index that is one of "Polar0.5" to "Polar8" or a residual code, alone or in an
-        inverted file ("IVF1024,Polar4").
+        """A copy of an index that is one of "Polar0.5" to "Polar8", a residual or a trained code, alone
+        or in an inverted file ("IVF1024,Polar4"), refined or not ("Polar2,Refine(Polar8)").
 
         Raises UnsupportedError for others, OutOfMemoryError, CudaError.
         """
