@@ -19,6 +19,7 @@
 #include "src/device/cuda_library.h"
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
+#include "src/capi/cuda_refinement.h"
 #include "src/capi/index_handle.h"
 #include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_metric.h"
@@ -29,6 +30,13 @@ struct polar_cuda_index {
   std::unique_ptr<polarquant::device::CudaIndex> index;
   /// The metric of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
+#ifdef POLARQUANT_HAS_FAISS
+  std::unique_ptr<polarquant::capi::CudaRefinement> refinement;  // null: what is found is returned
+
+  bool refines() const { return refinement != nullptr; }
+#else
+  bool refines() const { return false; }
+#endif
 };
 
 struct polar_cuda_encoder {
@@ -52,19 +60,20 @@ const Codec& require_scannable(const polar_codec* codec) {
   return checked;
 }
 
-polar_cuda_index* make_handle(std::unique_ptr<device::CudaIndex> index, Metric query_metric) {
+std::unique_ptr<polar_cuda_index> make_handle(std::unique_ptr<device::CudaIndex> index,
+                                              Metric query_metric) {
   auto handle = std::make_unique<polar_cuda_index>();
   handle->index = std::move(index);
   handle->metric = query_metric;
-  return handle.release();
+  return handle;
 }
 
-void require_options_of(const device::CudaIndex& index, const SearchOptions& options) {
-  require(options.nprobe == 0 || index.is_inverted_file(), StatusCode::unsupported,
+void require_options_of(const polar_cuda_index& index, const SearchOptions& options) {
+  require(options.nprobe == 0 || index.index->is_inverted_file(), StatusCode::unsupported,
           "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
   require(options.ef_search == 0, StatusCode::unsupported,
           "options.ef_search: {} is for HNSW graphs, which the index is not", options.ef_search);
-  require(options.k_factor == 0, StatusCode::unsupported,
+  require(options.k_factor == 0 || index.refines(), StatusCode::unsupported,
           "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
 }
 
@@ -144,22 +153,26 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     const polar_cuda_options read = read_cuda_options(options);
     const device::CudaPlaces places = cuda_places(read);
     const CallThreads threads(read.num_threads);
-    const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
-    const auto* ivf = dynamic_cast<const IndexIVFPolar*>(checked.faiss.get());
+    const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(checked.faiss.get());
+    const ::faiss::Index* first = both != nullptr ? both->base_index : checked.faiss.get();
+    const auto* polar = dynamic_cast<const IndexPolar*>(first);
+    const auto* ivf = dynamic_cast<const IndexIVFPolar*>(first);
     const Codec* codec = polar != nullptr ? &polar->codec()
                          : ivf != nullptr ? &ivf->codec()
                                           : nullptr;
     require(
         codec != nullptr && BlockLayout::supports(*codec), StatusCode::unsupported,
         "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8, residual and trained "
-        "codes are, alone (\"Polar4\"), and all but trained ones in an inverted file "
-        "(\"IVF1024,Polar4\")",
+        "codes are, alone (\"Polar4\") or in an inverted file (\"IVF1024,Polar4\"), refined or not "
+        "(\"Polar2,Refine(Polar8)\")",
         checked.description);
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);
-    *out = make_handle(
+    auto made = make_handle(
         polar != nullptr ? copy_flat(*polar, places) : copy_inverted_file(checked, *ivf, places),
         checked.metric);
+    if (both != nullptr) made->refinement = std::make_unique<CudaRefinement>(*both, places);
+    *out = made.release();
 #else
     (void)index, (void)options;
     fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
@@ -184,9 +197,10 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
                     given.data + static_cast<size_t>(first) * row_bytes);
     // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
     const std::vector<BlockRows> spans = blocks.spans();
-    *out = make_handle(
-        std::make_unique<device::CudaIndex>(checked, spans, std::span<const int64_t>(), places),
-        Metric::inner_product);
+    *out = make_handle(std::make_unique<device::CudaIndex>(checked, spans,
+                                                           std::span<const int64_t>(), places),
+                       Metric::inner_product)
+               .release();
   });
 }
 
@@ -202,9 +216,15 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     require_count("k", k, 1);
     const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
     const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options);
-    require_options_of(*checked.index, request.options);
+    require_options_of(checked, request.options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
+#ifdef POLARQUANT_HAS_FAISS
+    if (checked.refines()) {
+      const CallThreads threads(request.threads);
+      return checked.refinement->search(*checked.index, request, stream, {scores, ids});
+    }
+#endif
     checked.index->search(request, stream, {scores, ids});
   });
 }
@@ -217,7 +237,11 @@ extern "C" polar_status polar_cuda_index_memory_bytes(const polar_cuda_index* in
                                                       size_t* bytes) {
   return run_guarded([&] {
     const polar_cuda_index& checked = require_object("index", index);
-    require_object("bytes", bytes) = checked.index->memory_bytes();
+    size_t& all = require_object("bytes", bytes);
+    all = checked.index->memory_bytes();
+#ifdef POLARQUANT_HAS_FAISS
+    if (checked.refines()) all += checked.refinement->memory_bytes();
+#endif
   });
 }
 

@@ -197,6 +197,30 @@ TEST_CASE("the lists that a copied inverted file looks through", "[capi]") {
         rows.on_device(queries, 9, probing(12, 2.25F)));
 }
 
+TEST_CASE("a refinement's rows are scored again, by whichever has them", "[capi]") {
+  if (!has_indexes()) return;
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  const std::string base = GENERATE("Polar2", "IVF8,Polar2");
+  const std::vector<float> x = clustered_rows(3000, kDim, 11);
+  const std::vector<float> queries = clustered_rows(20, kDim, 12);
+  const ListedRows flat(base + ",RFlat", kDim, metric, x);
+  // All rows are found, so that what is returned is the refining index's alone.
+  polar_search_options options = search_options(2.25F);
+  options.k_factor = 600;
+  if (base != "Polar2") options.nprobe = 8;
+  CHECK(flat.on_device(queries, 5, options) == flat.on_cpu(queries, 5, options));
+  const Handle<polar_cuda_index> shards = flat.on({0, 1, 2}, POLAR_CUDA_SHARDED);
+  CHECK(flat.search(shards.get(), queries, 5, options) == flat.on_cpu(queries, 5, options));
+
+  const ListedRows codes(base + ",Refine(Polar8)", kDim, metric, x);
+  options.k_factor = 3;
+  const SearchResult one = codes.on_device(queries, 7, options);
+  for (const polar_cuda_layout layout : {POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED}) {
+    const Handle<polar_cuda_index> copy = codes.on({2, 0, 1}, layout);
+    CHECK(codes.search(copy.get(), queries, 7, options) == one);
+  }
+}
+
 TEST_CASE("options and indexes that are not for devices", "[capi]") {
   const CodedRows flat("Polar2", kDim, POLAR_METRIC_L2, clustered_rows(100, kDim, 7));
   const std::vector<float> query(kDim, 1.0F);
