@@ -95,15 +95,15 @@ TEST_CASE("a search's arguments", "[cuda]") {
   require_failure(search(1, not_finite.data(), 3), POLAR_ERROR_BAD_ARGUMENT, "queries");
 }
 
-TEST_CASE("inverted files of trained codes are refused", "[cuda]") {
+TEST_CASE("inverted files of published codes are refused", "[cuda]") {
   const std::vector<float> x = clustered_rows(400, 64, 2);
   polar_index* made = nullptr;
-  require_ok(polar_index_create("IVF4,Polar2-pca", 64, POLAR_METRIC_L2, &made));
+  require_ok(polar_index_create("IVF4,PolarScalar4", 64, POLAR_METRIC_L2, &made));
   const Handle<polar_index> index(made);
   require_ok(polar_index_train(index.get(), 400, x.data(), nullptr));
   polar_cuda_index* copy = nullptr;
   require_failure(polar_cuda_index_from_index(index.get(), nullptr, &copy), POLAR_ERROR_UNSUPPORTED,
-                  "Polar2-pca");
+                  "PolarScalar4");
 }
 
 TEST_CASE("an index, its ids and its metric", "[cuda]") {
