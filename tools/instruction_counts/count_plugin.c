@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin of qemu's user-mode emulators: how many instructions a program of one thread ran, and how many of them
- * had a vector register, by what qemu's disassembler prints. Distributions leave qemu's header for plugins out: this
- * declares the few functions that are used, as version 1 of the interface has them (qemu 4.2 to 8.2). */
+/* A plugin of qemu's user-mode emulators: how many instructions a program of one thread ran, and
+ * how many of them had a vector register, by what qemu's disassembler prints. Distributions leave
+ * qemu's header for plugins out: this declares the few functions that are used, as version 1 of the
+ * interface has them (qemu 4.2 to 8.2). */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -32,7 +33,8 @@ EXPORT int qemu_plugin_version = 1;
 static uint64_t all_run;
 static uint64_t vector_run;
 
-/* x86: a name with mm in it. ARM: q0, v0.16b and their like; scalar sums of floats, s0 and d0, do not count. */
+/* x86: a name with mm in it. ARM: q0, v0.16b and their like; scalar sums of floats, s0 and d0, do
+ * not count. */
 static int has_vector_register(const char* text) {
   const char* at;
   if (strstr(text, "mm") != NULL && strchr(text, '%') != NULL) return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Does one kind of work CALLS times, for instructions to be counted: what comes before is the same for each number.
- * Rows are encoded once and repeated, TIMES times.
- * usage: searches KIND CALLS TIMES; KIND is one, batch, dense, every-row or encode */
+/* Does one kind of work CALLS times, for instructions to be counted: what comes before is the same
+ * for each number. Rows are encoded once and repeated, TIMES times. usage: searches KIND CALLS
+ * TIMES; KIND is one, batch, dense, every-row or encode */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
