@@ -11,18 +11,6 @@
 #include "src/core/call_threads.h"
 #include "src/faiss/index/partial_search.h"
 
-namespace polarquant::capi {
-namespace {
-
-PartialQuestion read_question(const polar_index& index, int64_t nq, int64_t k) {
-  require_count("nq", nq, 0);
-  require_count("k", k, 1);
-  return {nq, k, index.metric != Metric::l2};
-}
-
-}  // namespace
-}  // namespace polarquant::capi
-
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
 
@@ -32,7 +20,8 @@ extern "C" polar_status polar_index_partial_bytes(const polar_index* index, int6
     const polar_index& checked = require_object("index", index);
     const Reading reading(checked.use);
     size_t& most = require_object("bytes", bytes);
-    most = most_partial_bytes(read_question(checked, nq, k), checked.faiss->ntotal);
+    most = most_partial_bytes(read_question(nq, k, checked.metric != Metric::l2),
+                              checked.faiss->ntotal);
   });
 }
 
@@ -45,7 +34,7 @@ extern "C" polar_status polar_index_search_partial(const polar_index* index, int
     const polar_index& checked = require_object("index", index);
     const Reading reading(checked.use);
     require_count("first_row", first_row, 0);
-    const PartialQuestion question = read_question(checked, nq, k);
+    const PartialQuestion question = read_question(nq, k, checked.metric != Metric::l2);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
     const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options,
                                                {checked.rows_state, &checked.use});

@@ -17,12 +17,6 @@
 namespace polarquant::capi {
 namespace {
 
-PartialQuestion read_question(const Codec& codec, int64_t nq, int64_t k) {
-  require_count("nq", nq, 0);
-  require_count("k", k, 1);
-  return {nq, k, codec.higher_is_nearer()};
-}
-
 /// Positions of the part become those in all rows.
 void place(int64_t first_row, PartialResult* found) {
   for (std::vector<PartialRow>& rows : found->queries) {
@@ -46,7 +40,7 @@ extern "C" polar_status polar_blocks_partial_bytes(const polar_codec* codec,
   return run_guarded([&] {
     const Codec& checked = require_block_codec(codec);
     const polar_blocks& held = require_blocks(BlockLayout(checked), blocks);
-    const PartialQuestion question = read_question(checked, nq, k);
+    const PartialQuestion question = read_question(nq, k, checked.higher_is_nearer());
     require_object("bytes", bytes) = most_partial_bytes(question, held.rows);
   });
 }
@@ -62,7 +56,7 @@ extern "C" polar_status polar_blocks_search_partial(const polar_codec* codec,
     const ScanCodec scan_codec(checked);
     const polar_blocks& held = require_blocks(scan_codec.layout(), blocks);
     require_count("first_row", first_row, 0);
-    const PartialQuestion question = read_question(checked, nq, k);
+    const PartialQuestion question = read_question(nq, k, checked.higher_is_nearer());
     require_finite("queries", queries, nq, checked.dim());
     SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
     request.filter = shifted(std::move(request.filter), first_row);
@@ -82,13 +76,11 @@ extern "C" polar_status polar_merge_partials(int64_t n, const uint8_t* const* pa
                                              float* scores, int64_t* ids) {
   return run_guarded([&] {
     require_count("n", n, 1);
-    require_count("nq", nq, 0);
-    require_count("k", k, 1);
+    PartialQuestion question = read_question(nq, k);
     require_array("partials", partials, n, 1, sizeof(uint8_t*));
     require_array("bytes", bytes, n, 1, sizeof(size_t));
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    PartialQuestion question = {nq, k};
     std::vector<PartialResult> parts;
     int64_t kept = 0;
     for (int64_t i = 0; i < n; ++i) {

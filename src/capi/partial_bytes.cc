@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/capi/argument_checks.h"
 #include "src/core/byte_stream.h"
 #include "src/core/checked_size.h"
 #include "src/core/format.h"
@@ -35,6 +36,12 @@ PartialRow read_row(ByteReader* reader, const std::string& name) {
 }
 
 }  // namespace
+
+PartialQuestion read_question(int64_t nq, int64_t k, bool higher_is_nearer) {
+  require_count("nq", nq, 0);
+  require_count("k", k, 1);
+  return {nq, k, higher_is_nearer};
+}
 
 size_t most_partial_bytes(const PartialQuestion& question, int64_t ntotal) {
   const int64_t rows = std::min(ScanCodec::rescored_rows(question.k), ntotal);

@@ -17,6 +17,9 @@ struct PartialQuestion {
   bool higher_is_nearer = true;
 };
 
+/// Throws bad_argument for numbers that are not allowed.
+PartialQuestion read_question(int64_t nq, int64_t k, bool higher_is_nearer = true);
+
 /// The most that a part of ntotal rows needs; throws bad_argument for a size that no machine has.
 size_t most_partial_bytes(const PartialQuestion& question, int64_t ntotal);
 /// Returns the bytes that it writes to `partial`; throws bad_argument where capacity is less.

@@ -29,11 +29,10 @@ void memory_limit(sqlite3_context* context, int count, sqlite3_value** values) {
 
 int register_memory_limit(sqlite3* db, const SharedMemoryLimit& limit) {
   for (const int arguments : {0, 1}) {
-    // SQLite releases the copy, also where it fails. What a view or a trigger calls may not set it.
+    // What a view or a trigger calls may not set it.
     const int code = sqlite3_create_function_v2(
         db, "polar_memory_limit", arguments, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-        new SharedMemoryLimit(limit), memory_limit, nullptr, nullptr,
-        [](void* copy) { delete static_cast<SharedMemoryLimit*>(copy); });
+        new SharedMemoryLimit(limit), memory_limit, nullptr, nullptr, release_limit);
     if (code != SQLITE_OK) return code;
   }
   return SQLITE_OK;

@@ -16,6 +16,8 @@ struct MemoryLimit {
 };
 /// Of one connection: its tables look at it, and the function sets it.
 using SharedMemoryLimit = std::shared_ptr<MemoryLimit>;
+/// Of a copy by `new` that SQLite was given; it calls this in every case.
+inline void release_limit(void* copy) { delete static_cast<SharedMemoryLimit*>(copy); }
 
 /// Returns SQLite's code.
 int register_memory_limit(sqlite3* db, const SharedMemoryLimit& limit);

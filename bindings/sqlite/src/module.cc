@@ -229,9 +229,8 @@ const sqlite3_module& polar_module() {
 }  // namespace
 
 int register_module(sqlite3* db, const SharedMemoryLimit& limit) {
-  // SQLite releases the copy, also where it fails.
   return sqlite3_create_module_v2(db, "polar", &polar_module(), new SharedMemoryLimit(limit),
-                                  [](void* copy) { delete static_cast<SharedMemoryLimit*>(copy); });
+                                  release_limit);
 }
 
 }  // namespace polarquant::sqlite
