@@ -16,9 +16,6 @@ namespace {
 
 constexpr int64_t kBlockRows = 64;
 constexpr std::align_val_t kAlignment{64};
-/// In the place of a page's version.
-constexpr int64_t kNotRead = 0;
-constexpr int64_t kChanged = -1;
 /// However low the limit is.
 constexpr int64_t kLeastPages = 2;
 
@@ -76,7 +73,7 @@ void CodePages::reallocate(size_t bytes) {
   // Pages that are not held take no memory: the system gives it when it is written to.
   std::unique_ptr<uint8_t[], AlignedDelete> data(new (kAlignment) uint8_t[bytes]);
   const size_t kept = std::min({bytes_, bytes, padded_bytes(count_)});
-  for (int64_t page = 0; page < std::ssize(is_held_); ++page) {
+  for (int64_t page = 0; page < std::ssize(pages_); ++page) {
     const size_t begin = static_cast<size_t>(page) * page_bytes();
     if (is_held(page) && begin < kept)
       std::memcpy(data.get() + begin, data_.get() + begin, std::min(page_bytes(), kept - begin));
@@ -88,9 +85,9 @@ void CodePages::reallocate(size_t bytes) {
 void CodePages::set_count(int64_t rows) {
   count_ = rows;
   ids_.resize(static_cast<size_t>(rows));
-  versions_.resize(static_cast<size_t>(page_count()), kNotRead);
-  is_held_.resize(versions_.size());
-  held_ = std::count(is_held_.begin(), is_held_.end(), 1);
+  pages_.resize(static_cast<size_t>(page_count()));
+  held_ =
+      std::count_if(pages_.begin(), pages_.end(), [](const Page& page) { return page.is_held; });
 }
 
 // ---- What memory holds ----
@@ -103,19 +100,16 @@ void CodePages::make_space(int64_t pages) {
   if (held_ <= most_pages() - pages) return;
   const int64_t held = held_;
   for (int64_t page = 0; page < page_count(); ++page)
-    if (versions_[static_cast<size_t>(page)] != kChanged) set_held(page, false);
+    if (state(page).version != kChanged) set_held(page, false);
   if (held_ < held) reallocate(bytes_);
 }
-bool CodePages::is_known(int64_t page) const {
-  return versions_[static_cast<size_t>(page)] != kNotRead;
-}
 void CodePages::set_held(int64_t page, bool is_held) noexcept {
-  uint8_t& held = is_held_[static_cast<size_t>(page)];
-  held_ += (is_held ? 1 : 0) - held;
-  held = is_held ? 1 : 0;
+  held_ += (is_held ? 1 : 0) - (state(page).is_held ? 1 : 0);
+  state(page).is_held = is_held;
 }
 void CodePages::hold(int64_t first, int64_t end) {
-  const auto missing = std::count(is_held_.begin() + first, is_held_.begin() + end, uint8_t{0});
+  const auto missing = std::count_if(pages_.begin() + first, pages_.begin() + end,
+                                     [](const Page& page) { return !page.is_held; });
   if (missing == 0) return;
   make_space(missing);
   Blob data(tables_, "blocks", "data");
@@ -146,20 +140,17 @@ void CodePages::refresh(int64_t count) {
   }
   if (std::ssize(versions) < pages) fail(std::ssize(versions), "it is not there");
   // A page that others changed has another version.
-  versions_.resize(versions.size(), kNotRead);
+  pages_.resize(versions.size());
   for (size_t page = 0; page < versions.size(); ++page)
-    if (versions_[page] != versions[page]) {
-      versions_[page] = kNotRead;
-      if (page < is_held_.size()) is_held_[page] = 0;
-    }
+    if (pages_[page].version != versions[page]) pages_[page] = {};
   reserve(count);
   set_count(count);
 }
 
 void CodePages::forget_changes() noexcept {
   for (const int64_t page : changed_) {
-    if (page >= std::ssize(versions_)) continue;
-    versions_[static_cast<size_t>(page)] = kNotRead;
+    if (page >= std::ssize(pages_)) continue;
+    state(page).version = kNotRead;
     set_held(page, false);
   }
   changed_.clear();
@@ -167,7 +158,7 @@ void CodePages::forget_changes() noexcept {
 
 void CodePages::note_change(int64_t slot) noexcept {
   const int64_t page = slot / kPageRows;
-  if (page < std::ssize(versions_)) versions_[static_cast<size_t>(page)] = kChanged;
+  if (page < std::ssize(pages_)) state(page).version = kChanged;
 }
 
 std::string CodePages::flaw(const Record& record) const {
@@ -198,13 +189,12 @@ void CodePages::read(int64_t page, Blob& blob) {
   if (const std::string what = flaw(stored); !what.empty()) fail(page, what);
   std::memcpy(ids_.data() + page * kPageRows, stored.ids.data(),
               static_cast<size_t>(stored.rows) * sizeof(int64_t));
-  versions_[static_cast<size_t>(page)] = stored.version;
+  state(page).version = stored.version;
   set_held(page, true);
 }
 void CodePages::verify() {
   refresh(count_);
-  std::fill(versions_.begin(), versions_.end(), kNotRead);
-  std::fill(is_held_.begin(), is_held_.end(), uint8_t{0});
+  std::fill(pages_.begin(), pages_.end(), Page());
   held_ = 0;
   for (int64_t page = 0; page < page_count(); ++page) hold(page, page + 1);
 }
@@ -244,7 +234,7 @@ void CodePages::write(int64_t version) {
     }
   }
   for (const int64_t page : changed_)
-    if (page < page_count()) versions_[static_cast<size_t>(page)] = version;
+    if (page < page_count()) state(page).version = version;
   changed_.clear();
 }
 void CodePages::write_page(int64_t page, int64_t version) {
@@ -282,7 +272,7 @@ void CodePages::write_page(int64_t page, int64_t version) {
 
 int64_t CodePages::id(int64_t slot) {
   const int64_t page = slot / kPageRows;
-  if (!is_known(page)) hold(page, page + 1);
+  if (state(page).version == kNotRead) hold(page, page + 1);
   return ids_[static_cast<size_t>(slot)];
 }
 void CodePages::set_id(int64_t slot, int64_t id) {
@@ -321,8 +311,7 @@ void CodePages::append_codes(std::span<const int64_t> ids, std::span<const uint8
   const int64_t pages = divide_up(rows, kPageRows);
   reserve(rows);
   ids_.resize(static_cast<size_t>(rows));
-  versions_.resize(static_cast<size_t>(pages), kChanged);
-  is_held_.resize(static_cast<size_t>(pages));
+  pages_.resize(static_cast<size_t>(pages), {kChanged, false});
   for (int64_t page = count_ / kPageRows; page < pages; ++page) changed_.insert(page);
   polar_blocks all = blocks();
   check(polar_blocks_append(codec_.get(), &all, std::ssize(ids), codes.data(), codes.size()));

@@ -66,6 +66,16 @@ class CodePages final : public StoredRows {
   /// What is wrong with it; "" for nothing.
   std::string flaw(const Record& record) const;
 
+  /// In the place of a page's version.
+  static constexpr int64_t kNotRead = 0;
+  static constexpr int64_t kChanged = -1;
+  /// What is in memory of a page.
+  struct Page {
+    int64_t version = kNotRead;  // of its rowids
+    bool is_held = false;        // its codes, too
+  };
+  Page& state(int64_t page) { return pages_[static_cast<size_t>(page)]; }
+
   int64_t page_count() const;
   size_t page_bytes() const;
   int64_t rows_of(int64_t page) const;
@@ -86,8 +96,7 @@ class CodePages final : public StoredRows {
   int64_t most_pages() const;
   /// Drops pages where so many more would be too many.
   void make_space(int64_t pages);
-  bool is_held(int64_t page) const { return is_held_[static_cast<size_t>(page)] != 0; }
-  bool is_known(int64_t page) const;
+  bool is_held(int64_t page) const { return pages_[static_cast<size_t>(page)].is_held; }
   void set_held(int64_t page, bool is_held) noexcept;
   /// Reads a page that is not held. Throws SqlError where it is damaged.
   void read(int64_t page, Blob& blob);
@@ -117,10 +126,8 @@ class CodePages final : public StoredRows {
   std::unique_ptr<uint8_t[], AlignedDelete> data_;
   size_t bytes_ = 0;          // of data_
   std::vector<int64_t> ids_;  // by slot
-  // By page: versions, kNotRead or kChanged, and whether its codes are in data_, too.
-  std::vector<int64_t> versions_;
-  std::vector<uint8_t> is_held_;
-  int64_t held_ = 0;           // pages
+  std::vector<Page> pages_;
+  int64_t held_ = 0;           // of pages_
   std::set<int64_t> changed_;  // pages, also of those that are gone
 };
 
