@@ -279,7 +279,8 @@ struct WriteOptions {
 /// place, synced and renamed. After a failure, a full disk or a crash, a file of that name is as it
 /// was, but for one failure: where the folder cannot be synced after the rename, the new file is
 /// in place, and the text says so. A symbolic link stays, and what it names is made or replaced. A
-/// process that is killed can leave a file ".polar-" with 16 hexadecimal digits in the folder.
+/// process that is killed leaves nothing on Linux's own file systems; on others it can leave a file
+/// ".polar-" with 16 hexadecimal digits in the folder.
 /// FaissException: no such folder, no room,
 /// an index that FAISS cannot write.
 void write_index(const ::faiss::Index& index, const std::string& path,

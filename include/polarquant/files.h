@@ -68,8 +68,9 @@ static inline void polar_save_options_init(polar_save_options* options) {
  * the rename: where the folder cannot be synced, the new file is in place, a crash of the system
  * may still undo that, and the error's text says so. A symbolic link stays, and what it names is
  * made or replaced. Of threads or processes that save to one path at the same time each writes a
- * whole file, and the last one's stays. A process that is killed can leave a file ".polar-" with 16
- * hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:
+ * whole file, and the last one's stays. A process that is killed leaves
+ * nothing on Linux's own file systems; on others it can leave a file ".polar-" with 16 hexadecimal
+ * digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:
  * FAISS cannot write the index. options: NULL for the defaults.
  */
 POLAR_API polar_status polar_index_save(const polar_index* index, const char* path,

@@ -46,6 +46,16 @@ std::string temporary_name() {
   return format_text(".polar-{:016x}", number);
 }
 
+/// The first temporary name that `take` takes.
+template <typename Take>
+std::string first_free_name(const std::string& path, const Take& take) {
+  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+    std::string name = temporary_name();
+    if (take(name)) return name;
+  }
+  fail(StatusCode::io, "{}: cannot make it: its names are taken", path);
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
@@ -64,16 +74,21 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 AtomicFile::~AtomicFile() {
   if (committed_) return;
   file_.reset();
-  folder_->remove(temporary_);
+  if (!temporary_.empty()) folder_->remove(temporary_);
 }
 
 void AtomicFile::make_temporary() {
-  for (int attempt = 0; file_ == nullptr; ++attempt) {
-    require(attempt < kNameAttempts, StatusCode::io, "{}: cannot make it: its names are taken",
-            path_);
-    temporary_ = temporary_name();
-    file_ = folder_->make(temporary_, path_);
-  }
+  file_ = folder_->make_unnamed(path_);
+  if (file_ != nullptr) return;
+  temporary_ = first_free_name(path_, [&](const std::string& name) {
+    file_ = folder_->make(name, path_);
+    return file_ != nullptr;
+  });
+}
+
+void AtomicFile::name_temporary() {
+  temporary_ = first_free_name(
+      path_, [&](const std::string& name) { return folder_->give_name(*file_, name, path_); });
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
@@ -100,8 +115,13 @@ void AtomicFile::overwrite_begin(const void* data, size_t bytes) {
 void AtomicFile::commit(const Check& check) {
   flush();
   file_->sync();
+  const bool is_unnamed = temporary_.empty();
+  if (is_unnamed) {
+    if (check) check(file_source(FileFolder::open_unnamed(*file_, path_)));
+    name_temporary();
+  }
   file_->close();
-  if (check) check(file_source(folder_->open(temporary_, path_)));
+  if (check && !is_unnamed) check(file_source(folder_->open(temporary_, path_)));
   folder_->replace(temporary_, name_, path_);
   committed_ = true;
   folder_->sync(path_);

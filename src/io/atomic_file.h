@@ -2,6 +2,9 @@
 // A file that appears whole or not at all: its bytes go to a temporary file in the same folder,
 // which takes the file's name when everything is on the disk. Until then, and after any failure, a
 // file of that name is as it was. When several write one file at the same time, the last one wins.
+//
+// Where the system has such files, the temporary one has no name before it is whole: a process that
+// is killed leaves nothing.
 #pragma once
 
 #include <functional>
@@ -36,12 +39,13 @@ class AtomicFile final : public ByteSink {
 
  private:
   void make_temporary();
+  void name_temporary();
   void flush();
 
   std::string path_;
   std::unique_ptr<FileFolder> folder_;
   std::string name_;
-  std::string temporary_;
+  std::string temporary_;  // empty: it has no name
   std::unique_ptr<SystemFile> file_;
   std::vector<unsigned char> buffer_;
   bool committed_ = false;

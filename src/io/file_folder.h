@@ -26,6 +26,13 @@ class FileFolder {
   bool has(const std::string& name, const std::string& path) const;
   /// A new file, to write it; null where the name is taken. Throws io.
   std::unique_ptr<SystemFile> make(const std::string& name, const std::string& path) const;
+  /// A new file without a name, to write it, which is gone with the process that has it; null
+  /// where the system has none, as Linux does on most file systems. Throws io.
+  std::unique_ptr<SystemFile> make_unnamed(const std::string& path) const;
+  /// The same file, to read it. Throws io.
+  static std::unique_ptr<SystemFile> open_unnamed(const SystemFile& file, const std::string& path);
+  /// Gives it a name; false where that is taken. Throws io.
+  bool give_name(const SystemFile& file, const std::string& name, const std::string& path) const;
   /// To read it. Throws io.
   std::unique_ptr<SystemFile> open(const std::string& name, const std::string& path) const;
   /// Gives `to` the rights that the file of this name has, where the system allows it.

@@ -53,6 +53,47 @@ std::unique_ptr<SystemFile> FileFolder::make(const std::string& name,
   return std::make_unique<SystemFile>(file, path);
 }
 
+#ifdef O_TMPFILE
+std::unique_ptr<SystemFile> FileFolder::make_unnamed(const std::string& path) const {
+  // By which it gets a name later.
+  if (::access("/proc/self/fd", X_OK) != 0) return nullptr;
+  // Who cannot make it tells so in many ways; a file with a name then says what is wrong.
+  const int file = open_in(static_cast<int>(handle_), ".", O_WRONLY | O_TMPFILE);
+  return file < 0 ? nullptr : std::make_unique<SystemFile>(file, path);
+}
+
+std::unique_ptr<SystemFile> FileFolder::open_unnamed(const SystemFile& file,
+                                                     const std::string& path) {
+  const int again = open_in(AT_FDCWD, format_text("/proc/self/fd/{}", file.handle()), O_RDONLY);
+  if (again < 0) fail_by_system(path, "read");
+  return std::make_unique<SystemFile>(again, path);
+}
+
+bool FileFolder::give_name(const SystemFile& file, const std::string& name,
+                           const std::string& path) const {
+  const std::string place = format_text("/proc/self/fd/{}", file.handle());
+  if (::linkat(AT_FDCWD, place.c_str(), static_cast<int>(handle_), name.c_str(),
+               AT_SYMLINK_FOLLOW) == 0)
+    return true;
+  if (errno != EEXIST) fail_by_system(path, "make");
+  return false;
+}
+#else
+std::unique_ptr<SystemFile> FileFolder::make_unnamed(const std::string& /*path*/) const {
+  return nullptr;
+}
+
+std::unique_ptr<SystemFile> FileFolder::open_unnamed(const SystemFile& /*file*/,
+                                                     const std::string& path) {
+  fail(StatusCode::internal, "{}: there are no files without names", path);
+}
+
+bool FileFolder::give_name(const SystemFile& /*file*/, const std::string& /*name*/,
+                           const std::string& path) const {
+  fail(StatusCode::internal, "{}: there are no files without names", path);
+}
+#endif
+
 std::unique_ptr<SystemFile> FileFolder::open(const std::string& name,
                                              const std::string& path) const {
   const int file = open_in(static_cast<int>(handle_), name, O_RDONLY);

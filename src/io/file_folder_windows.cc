@@ -56,6 +56,20 @@ std::unique_ptr<SystemFile> FileFolder::make(const std::string& name,
   return taken_over(file, path, "make");
 }
 
+std::unique_ptr<SystemFile> FileFolder::make_unnamed(const std::string& /*path*/) const {
+  return nullptr;
+}
+
+std::unique_ptr<SystemFile> FileFolder::open_unnamed(const SystemFile& /*file*/,
+                                                     const std::string& path) {
+  fail(StatusCode::internal, "{}: there are no files without names", path);
+}
+
+bool FileFolder::give_name(const SystemFile& /*file*/, const std::string& /*name*/,
+                           const std::string& path) const {
+  fail(StatusCode::internal, "{}: there are no files without names", path);
+}
+
 std::unique_ptr<SystemFile> FileFolder::open(const std::string& name,
                                              const std::string& path) const {
   const HANDLE file = CreateFileW(path_in(folder_, name).c_str(), GENERIC_READ, FILE_SHARE_READ,

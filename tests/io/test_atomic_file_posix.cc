@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What POSIX systems have besides: processes that are stopped, signals, rights, links, folders'
 // syncs.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -41,6 +42,16 @@ extern "C" int fsync(int descriptor) {
 namespace polarquant::test {
 namespace {
 
+bool has_unnamed_files(const std::string& folder) {
+#ifdef O_TMPFILE
+  const int file = open(folder.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (file >= 0) close(file);
+  return file >= 0;
+#else
+  return folder.empty();
+#endif
+}
+
 TEST_CASE("A process that stops at any byte leaves the old file", "[io]") {
   const TemporaryFolder folder;
   const std::string path = folder.write("file", "old");
@@ -56,6 +67,8 @@ TEST_CASE("A process that stops at any byte leaves the old file", "[io]") {
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(contents(path) == "old");
+    // Not even a temporary file, where files need no name.
+    if (has_unnamed_files(folder.file(""))) CHECK(files_in(folder.file("")) == 1);
   }
   replace(path, "new");
   CHECK(contents(path) == "new");

@@ -896,8 +896,9 @@ extern "C" {
     #[doc = " the rename: where the folder cannot be synced, the new file is in place, a crash of the system"]
     #[doc = " may still undo that, and the error's text says so. A symbolic link stays, and what it names is"]
     #[doc = " made or replaced. Of threads or processes that save to one path at the same time each writes a"]
-    #[doc = " whole file, and the last one's stays. A process that is killed can leave a file \".polar-\" with 16"]
-    #[doc = " hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:"]
+    #[doc = " whole file, and the last one's stays. A process that is killed leaves"]
+    #[doc = " nothing on Linux's own file systems; on others it can leave a file \".polar-\" with 16 hexadecimal"]
+    #[doc = " digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:"]
     #[doc = " FAISS cannot write the index. options: NULL for the defaults."]
     pub fn polar_index_save(
         index: *const polar_index,
@@ -1289,13 +1290,15 @@ extern "C" {
     pub fn polar_cuda_options_init_sized(options: *mut polar_cuda_options, struct_size: usize);
     #[doc = " Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index"]
     #[doc = " may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,"]
-    #[doc = " \"Polar0.5\" to \"Polar8\", residual and trained codes (\"…-pca\"), and for inverted files of these but"]
-    #[doc = " the trained ones that find lists by all their centroids (\"IVF1024,Polar4\");"]
-    #[doc = " POLAR_ERROR_UNSUPPORTED for the others. A part of the rows of an inverted file is a part of its"]
-    #[doc = " lists, about equal in rows. Rows that the index keeps as floats (polar_index_add) are coded for"]
-    #[doc = " the copy, by what they teach. options: NULL for the defaults. Cost: the codes' bytes over the"]
-    #[doc = " bus, to several devices at the same time; 8 bytes a row stay in host memory for ids. Waits for"]
-    #[doc = " the devices."]
+    #[doc = " \"Polar0.5\" to \"Polar8\", residual and trained codes (\"…-pca\"), for inverted files of these that"]
+    #[doc = " find lists by all their centroids (\"IVF1024,Polar4\"), and for refinements of both"]
+    #[doc = " (\"Polar2,Refine(Polar8)\", \"IVF1024,Polar4,RFlat\"); POLAR_ERROR_UNSUPPORTED for the others. A part"]
+    #[doc = " of the rows of an inverted file is a part of its lists, about equal in rows. Rows that the index"]
+    #[doc = " keeps as floats (polar_index_add) are coded for the copy, by what they teach. What refines is"]
+    #[doc = " copied to the devices where these are such codes and have memory for them, else in host memory."]
+    #[doc = " options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices at the"]
+    #[doc = " same time; 8 bytes a row stay in host memory for ids, and of an inverted file as many for where"]
+    #[doc = " ids are, if the index has that, and the centroids. Waits for the devices."]
     pub fn polar_cuda_index_from_index(
         index: *const polar_index,
         options: *const polar_cuda_options,
@@ -1317,8 +1320,9 @@ extern "C" {
     #[doc = " the same rows and scores, to the bit, as polar_blocks_search and polar_index_search give with"]
     #[doc = " these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1. options:"]
     #[doc = " NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied,"]
-    #[doc = " ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else"]
-    #[doc = " POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of it; num_threads"]
+    #[doc = " ef_search is to be 0, and so are nprobe unless it was an inverted file, and k_factor unless it"]
+    #[doc = " was a refinement: else POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host"]
+    #[doc = " makes of it; few rows that a filter keeps of an inverted file are scored by the host. num_threads"]
     #[doc = " is for preparing queries, and for what the host does with results; progress is not called."]
     #[doc = " stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,"]
     #[doc = " and it is waited for before the call returns. An index with more than one in options.devices"]
