@@ -54,11 +54,18 @@ __device__ inline __noinline__ uint64_t first_windows_apart(const uint8_t* ring,
   return first_windows(ring, step, ring_bits);
 }
 
-/// The bits of the group8's windows: window i is bits i·step … i·step+7.
+/// The bits of a group8's windows: window i is bits i·step … i·step+7. Without a branch where the
+/// ring is whole bytes, since lanes side by side have other groups8.
 __device__ inline uint64_t group8_windows(const uint8_t* ring, int step, int group8,
                                           int ring_bits) {
-  if (group8 == 0 && step < 8) return first_windows_apart(ring, step, ring_bits);
-  return load_bits(ring + group8 * step - 1 + (step >> 3)) >> (step & 7);
+  if (step == 8) return load_bits(ring + group8 * step);
+  if (ring_bits % 8 != 0 || ring_bits < 8) {
+    if (group8 == 0) return first_windows_apart(ring, step, ring_bits);
+    return load_bits(ring + group8 * step - 1) >> step;
+  }
+  const uint64_t bits = load_bits(ring + (group8 == 0 ? 0 : group8 * step - 1));
+  const uint64_t last = ring[ring_bits / 8 - 1] >> step;
+  return group8 == 0 ? bits << (8 - step) | last : bits >> step;
 }
 
 /// Sign bits of the group8's eight x, then of its eight y.

@@ -8,7 +8,7 @@
 // are listed, and the k best of these are the answer. Where a list was too short, the rows in it
 // have raised the threshold, and the scan is repeated.
 //
-// Few queries with bounds are scanned by sketches, others by tiles.
+// Searches with bounds whose lists have few queries each are scanned by sketches, others by tiles.
 #include "cuda/list_search.h"
 
 #include <algorithm>
@@ -31,10 +31,13 @@ constexpr int64_t kListRowsPerResult = 128;
 /// Rows of the seeds, and of these for each wanted row.
 constexpr int64_t kSeedRows = 512;
 constexpr int64_t kSeedRowsPerResult = 8;
-/// Bounded searches of up to so many queries scan sketches.
-constexpr int64_t kSketchQueries = 4;
-/// The seeds' rows whose bounds are computed, best scores first: so many for each wanted row.
-constexpr int64_t kCandidatesPerResult = 2;
+/// With bounds, one row of several is named: so many for each wanted row, at the least.
+constexpr int64_t kNamedPerResult = 8;
+constexpr int64_t kLeastNamed = 512;
+constexpr int64_t kRowsPerNamed = 64;
+/// Lists with so many queries, on average, are scanned by tiles: one of them wants nearly every row
+/// decoded.
+constexpr int64_t kTileQueriesPerList = 8;
 /// The most memory of the device for the queries of a group, unless one query needs more.
 constexpr size_t kGroupBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
@@ -44,7 +47,7 @@ struct GroupPlan {
   int64_t k = 0;
   int64_t nprobe = 0;
   int64_t seeds = 0;       // lists of a query; 0: without a first threshold
-  int64_t candidates = 0;  // rows of seeds; 0: these are ranked as others are
+  int64_t named = 0;       // rows of seeds that are ranked, with bounds
   uint32_t list_rows = 0;  // of `best`
   ListScanPlan scan;
 };
@@ -96,9 +99,9 @@ struct GroupMemory {
   ItemsView items;
   Ranked* thresholds;  // (nq)
   RankedLists best;
-  Ranked* candidates;  // (nq, candidates)
-  Ranked* chosen;      // (nq, k)
-  Ranked* exact;       // (nq, k)
+  Ranked* named;   // (nq, named)
+  Ranked* chosen;  // (nq, k)
+  Ranked* exact;   // (nq, k)
   float* exact_scores;
 };
 
@@ -129,15 +132,18 @@ class ListGroupSearch {
     const int64_t wanted = std::max(kListRows, kListRowsPerResult * k);
     plan.list_rows = static_cast<uint32_t>(std::min(wanted, code_.rows));
     const int64_t mean = index_.lists()->mean();
-    const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
-    const bool by_sketches = is_bounded() && nq <= kSketchQueries;
-    if (is_bounded() && !by_sketches) {
-      // Without a threshold the bounds of every row would be computed.
-      plan.seeds = std::min(seeds, plan.nprobe);
-      plan.candidates = std::min(kCandidatesPerResult * k, int64_t{plan.list_rows});
-    } else if (seeds < plan.nprobe) {
-      plan.seeds = seeds;
+    if (is_bounded()) {
+      // Without a threshold every row would be decoded.
+      const int64_t rounds =
+          (std::max(kLeastNamed, kNamedPerResult * k) + kSeedNames - 1) / kSeedNames;
+      plan.named = rounds * kSeedNames;
+      const int64_t seeds = (plan.named * kRowsPerNamed + mean - 1) / mean;
+      plan.seeds = std::min({seeds, plan.nprobe, int64_t{kMostSeeds}});
+    } else {
+      const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
+      if (seeds < plan.nprobe) plan.seeds = seeds;
     }
+    const bool by_sketches = is_bounded() && nq * plan.nprobe < kTileQueriesPerList * lists_.count;
     plan.scan = plan_list_scan(code_, *index_.lists(), nq, plan.nprobe, by_sketches,
                                index_.multiprocessors());
     return plan;
@@ -160,10 +166,13 @@ class ListGroupSearch {
                   memory_.items, stream_);
     const auto nq = static_cast<int>(plan_.nq);
     if (plan_.seeds > 0) scan_seeds();
-    do {
-      scan(false, matches());
+    while (true) {
+      scan(false);
       select_best(memory_.best, nq, plan_.k, memory_.chosen, memory_.thresholds, stream_);
-    } while (!finish(first_query));
+      if (finish(first_query)) return;
+      // Of rows that tiles list by score alone, fewer than k may be left, which raise no threshold.
+      if (is_bounded()) plan_.scan.by_sketches = true;
+    }
   }
 
  private:
@@ -194,7 +203,7 @@ class ListGroupSearch {
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.best.entries = carver.take<Ranked>(nq * plan.list_rows);
     memory_.best.capacity = plan.list_rows;
-    memory_.candidates = carver.take<Ranked>(nq * static_cast<size_t>(plan.candidates));
+    memory_.named = carver.take<Ranked>(nq * static_cast<size_t>(plan.named));
     memory_.chosen = carver.take<Ranked>(results);
     memory_.exact = carver.take<Ranked>(results);
     memory_.exact_scores = carver.take<float>(results);
@@ -247,35 +256,31 @@ class ListGroupSearch {
     group_items(lists_, memory_.items, stream_);
   }
 
-  void scan(bool only_seeds, ListMatches matches) {
+  ListScanTask task() const {
+    return {memory_.items, filter_.allowed, memory_.thresholds, memory_.best};
+  }
+  void scan(bool only_seeds) {
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.best.counts, 0,
                                      static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
-    const ListScanTask task = {memory_.items, filter_.allowed,    only_seeds,
-                               matches,       memory_.thresholds, memory_.best};
     if (plan_.scan.by_sketches) {
-      scan_by_sketches(code_, lists_, task, plan_.scan, stream_);
+      scan_by_sketches(code_, lists_, task(), plan_.scan, stream_);
     } else {
-      scan_by_tiles(code_, lists_, task, plan_.scan, stream_);
+      scan_by_tiles(code_, lists_, task(), only_seeds, plan_.scan, stream_);
+      if (is_bounded()) bound_ranks(code_, lists_, memory_.probes, task(), stream_);
     }
   }
-  ListMatches matches() const { return is_bounded() ? ListMatches::bounded : ListMatches::ranked; }
 
   /// Finds the first thresholds.
   void scan_seeds() {
     const auto nq = static_cast<int>(plan_.nq);
-    if (plan_.candidates == 0) {
-      scan(true, matches());
+    if (!is_bounded()) {
+      scan(true);
       select_best(memory_.best, nq, plan_.k, nullptr, memory_.thresholds, stream_);
       return;
     }
-    // The best by score, ranked with their bounds.
-    scan(true, ListMatches::ranked);
-    select_best(memory_.best, nq, plan_.candidates, memory_.candidates, nullptr, stream_);
-    bound_ranks(code_, lists_, memory_.probes, memory_.items, plan_.candidates, memory_.candidates,
-                stream_);
-    const RankedLists candidates = {memory_.candidates, nullptr,
-                                    static_cast<uint32_t>(plan_.candidates)};
-    select_best(candidates, nq, plan_.k, nullptr, memory_.thresholds, stream_);
+    const RankedLists named = {memory_.named, nullptr, static_cast<uint32_t>(plan_.named)};
+    rank_seeds(code_, lists_, memory_.probes, task(), named, stream_);
+    select_best(named, nq, plan_.k, nullptr, memory_.thresholds, stream_);
   }
 
   /// Copies results; returns whether every list was long enough.

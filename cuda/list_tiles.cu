@@ -7,6 +7,7 @@
 #include "cuda/cuda_check.h"
 #include "cuda/group_queries.cuh"
 #include "cuda/list_scan.h"
+#include "cuda/trained_decode.cuh"
 
 namespace polarquant::cuda {
 namespace {
@@ -124,7 +125,7 @@ __device__ void multiply_stage(const CodeView& code, const StageRows<kTrained>& 
 }
 
 template <int kStages>
-inline constexpr int kGroupItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
+inline constexpr int kGroupItems = kStages == 2 ? kTwoStageTileItems : kMostItems;
 
 /// Scans the rows of a group, by all warps of a block. `tables`: copies side by side.
 template <int kStages, bool kTrained>
@@ -147,6 +148,12 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
     const int64_t own[2] = {first_row + first + g, first_row + first + g + kTileRows / 2};
     const bool is_row[2] = {mask.keeps(own[0]), mask.keeps(own[1])};
     if (__ballot_sync(~0U, is_row[0] || is_row[1]) == 0) continue;
+    if (first + kWarps * kTileRows < group.rows) {
+      const int64_t next = first_row + first + kWarps * kTileRows;
+      prefetch_span(code.payloads + next * code.payload_bytes, kTileRows * code.payload_bytes);
+      if (next % kBlockRows == 0)
+        prefetch_span(block_sketch(code, next / kBlockRows), code.sketch_bytes());
+    }
     const RowBytes upper = row_bytes(code, own[0]);
     const RowBytes lower = row_bytes(code, own[1]);
     int32_t sums[kStages][kEights][4];
@@ -169,24 +176,9 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
           score = similarity(query, terms[i / 2], sums[0][e][i]);
         }
         const bool matches = item < count && is_row[i / 2] && score >= queries.reach[item];
-        if (task.matches == ListMatches::ranked) {
-          const Ranked ranked = matches ? ranked_row(score, own[i / 2]) : 0;
-          if (ranked != 0 && ranked >= queries.thresholds[item])
-            append(task.best, queries.queries[item], ranked);
-          continue;
-        }
-        // The warp computes the bounds of the rows that reach by their score, one after the other.
-        for (unsigned left = __ballot_sync(~0U, matches); left != 0; left &= left - 1) {
-          const int owner = __ffs(static_cast<int>(left)) - 1;
-          const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
-          const int slot = kEight * e + 2 * (owner % 4) + i % 2;
-          const float key = least_bound<kTrained>(
-              code, queries.constants[slot], values + static_cast<size_t>(slot) * code.padded_dim(),
-              row, __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
-          const Ranked ranked = ranked_row(key, row);
-          if (lane == 0 && ranked >= queries.thresholds[slot])
-            append(task.best, queries.queries[slot], ranked);
-        }
+        const Ranked ranked = matches ? ranked_row(score, own[i / 2]) : 0;
+        if (ranked != 0 && ranked >= queries.thresholds[item])
+          append(task.best, queries.queries[item], ranked);
       }
     }
   }
@@ -194,7 +186,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
 
 template <int kStages, bool kTrained>
 __global__ void __launch_bounds__(kThreads, 2)
-    list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task) {
+    list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task, bool only_seeds) {
   constexpr int kCopies = kTableCopies<kTrained>;
   __shared__ uint32_t tables[(kTrained ? kMaxParts : kStages) * 256 * kCopies];
   __shared__ GroupQueries<kGroupItems<kStages>> queries;
@@ -203,7 +195,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const uint32_t groups = *task.items.group_count;
   for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
     const ItemGroup group = task.items.groups[i];
-    const uint32_t count = wanted_items(group, task.only_seeds);
+    const uint32_t count = only_seeds ? group.seeds : group.count;
     if (count == 0) continue;
     __syncthreads();  // no thread still reads the queries before
     load_group(task.items, group, count, task.thresholds, &queries);
@@ -216,13 +208,13 @@ __global__ void __launch_bounds__(kThreads, 2)
 }  // namespace
 
 void scan_by_tiles(const CodeView& code, const ListsView& lists, const ListScanTask& task,
-                   const ListScanPlan& plan, cudaStream_t stream) {
+                   bool only_seeds, const ListScanPlan& plan, cudaStream_t stream) {
   const auto kernel_for = [&]<bool kTrained>() {
     return code.stages == 2 ? list_tiles_kernel<2, kTrained> : list_tiles_kernel<1, kTrained>;
   };
   const auto kernel = code.is_trained() ? kernel_for.template operator()<true>()
                                         : kernel_for.template operator()<false>();
-  kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task);
+  kernel<<<grid_of(kernel, kThreads, plan), kThreads, 0, stream>>>(code, lists, task, only_seeds);
   POLAR_CUDA_CHECK_LAUNCH(list_tiles_kernel);
 }
 

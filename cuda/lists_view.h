@@ -31,10 +31,9 @@ struct ProbesView {
   uint32_t* places;  // (nq, nprobe): the place among its list's seeds, or its other items
 };
 
-/// The most queries of a list that its rows are scored with together: where rows are taken one by
-/// one, and by products of kTileRows rows.
-inline constexpr int kSketchItems = 4;
-inline constexpr int kTileItems = 64;
+/// The most queries of a list that its rows are scanned for together; by products of kTileRows rows
+/// of two stages fewer.
+inline constexpr int kMostItems = 64;
 inline constexpr int kTwoStageTileItems = 32;
 inline constexpr int kTileRows = 16;
 

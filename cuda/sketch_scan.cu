@@ -3,8 +3,8 @@
 // rows, two population counts a word for each query.
 #include <algorithm>
 
+#include "cuda/block_sketches.cuh"
 #include "cuda/cuda_check.h"
-#include "cuda/row_terms.cuh"
 #include "cuda/sketch_scan.h"
 
 namespace polarquant::cuda {
@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kMostBlocksPerMultiprocessor = 8;
-constexpr int kLaneRows = kBlockRows / 32;
 
 /// Candidates of a warp that wait until a whole warp of them is listed at once: all warps add to
 /// one counter, so that appending each by itself is slow where many rows are candidates
@@ -33,27 +32,6 @@ __device__ void list_waiting(const RankedLists& candidates, int query, const Ran
   if (lane < count && place < candidates.capacity)
     candidates.entries[static_cast<size_t>(query) * candidates.capacity + place] = waiting[lane];
   __syncwarp();
-}
-
-/// The sketch_distance of a row.
-template <int kWords, bool kThirdBit>
-__device__ int sketch_distance(const QueryConstants& query, const uint64_t (&signs)[kWords]) {
-  int distance = 0;
-  uint64_t twos = 0;
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    const uint64_t differ = signs[w] ^ query.sign_words[w];
-    distance += __popcll(differ & query.ones_words[w]);
-    if (kThirdBit && w > 0) {
-      // No two of the other words have a bit in the same place (ScanQuery).
-      twos |= differ & query.twos_words[w];
-      continue;
-    }
-    distance += 2 * __popcll(differ & query.twos_words[w]);
-    if (kThirdBit) distance += 4 * __popcll(differ & query.fours_word);
-  }
-  if (kThirdBit && kWords > 1) distance += 2 * __popcll(twos);
-  return distance;
 }
 
 template <int kWords, int kQueries, bool kThirdBit>
@@ -81,31 +59,18 @@ __global__ void __launch_bounds__(kThreads)
     best_row[q] = 0;
     waiting_rows[q] = 0;
   }
-  const uint32_t sketch_bytes = code.sketch_bytes();
-  const uint32_t factor_bytes = code.factor_bytes();
-  // A block at a time, two rows a lane: all its loads are under way before it waits for the first.
+  // A block at a time, two rows a lane.
   for (int64_t at = warp; at < range.blocks; at += warps) {
     const int64_t block = at * range.stride;
-    const uint8_t* sketch = code.sketches + block * sketch_bytes;
-    uint64_t signs[kLaneRows][kWords];
-    RowFactors factors[kLaneRows];
+    const LaneSketches<kWords> rows = load_sketches<kWords>(code, block);
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
-      const int row = r * 32 + lane;
-      const auto* words =
-          reinterpret_cast<const unsigned long long*>(sketch) + row / 8 * kWords * 8 + row % 8;
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) signs[r][w] = __ldcs(words + 8 * w);
-      factors[r] = load_factors(code, sketch + kBlockRows * 8 * kWords + row * factor_bytes);
-    }
-#pragma unroll
-    for (int r = 0; r < kLaneRows; ++r) {
-      const RowTerms terms = terms_of(code, factors[r]);
+      const RowTerms terms = terms_of(code, rows.factors[r]);
       const int64_t row = block * kBlockRows + r * 32 + lane;
       const bool kept = mask.keeps(row);
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
-        const int distance = sketch_distance<kWords, kThirdBit>(constants[q], signs[r]);
+        const int distance = sketch_distance<kWords, kThirdBit>(constants[q], rows.signs[r]);
         const float bound = sketch_bound(constants[q], terms, distance);
         if (kept && bound > best[q]) {
           best[q] = bound;
