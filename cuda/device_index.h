@@ -21,6 +21,8 @@ class DeviceIndex {
                     const void* payloads);
   /// FunctionTable::read_rows.
   void read_rows(int64_t n, const int64_t* rows, void* sketches, void* payloads) const;
+  /// FunctionTable::copy_rows.
+  void copy_rows(const DeviceIndex& from, const int64_t* rows);
   /// Makes it an inverted file.
   void set_lists(const ListsDescription& lists);
   /// To be called when all blocks are there.

@@ -120,6 +120,10 @@ void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* s
   guarded(failure, [&] { index->read_rows(n, rows, sketches, payloads); });
 }
 
+void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Failure* failure) {
+  guarded(failure, [&] { to->copy_rows(*from, rows); });
+}
+
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
 void destroy(DeviceIndex* index) { delete index; }
@@ -170,6 +174,7 @@ polarquant_cuda_functions() {
                                       search_index,
                                       score_listed_rows,
                                       read_rows,
+                                      copy_rows,
                                       memory_bytes,
                                       destroy,
                                       create_encoder,

@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 9;
+inline constexpr uint32_t kInterfaceVersion = 10;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -314,6 +314,10 @@ struct FunctionTable {
   /// have space for whole blocks.
   void (*read_rows)(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
                     void* payloads, Failure* failure);
+  /// In place of write_blocks: `to`, which was created for n rows, gets these rows of `from`, (n),
+  /// in this order. Both are on one device and have one code.
+  void (*copy_rows)(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows,
+                    Failure* failure);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
   /// Throws unsupported for rows that are too long for the device.

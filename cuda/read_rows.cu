@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of an index, from anywhere in it, side by side as rows of blocks for the host.
+// Rows of an index, from anywhere in it, side by side as rows of blocks: for the host, or as
+// another index.
 #include "cuda/cuda_check.h"
 #include "cuda/device_index.h"
 #include "cuda/row_key.cuh"
@@ -33,6 +34,17 @@ __global__ void __launch_bounds__(kThreads)
   copy(from.payload, to.payload, code.payload_bytes);
 }
 
+/// `rows`, (n), are on the device. The last block may have places without a row.
+void copy_side_by_side(const CodeView& code, int64_t n, const int64_t* rows, uint8_t* sketches,
+                       uint8_t* payloads, cudaStream_t stream) {
+  const int64_t blocks = (n + kBlockRows - 1) / kBlockRows;
+  POLAR_CUDA_CHECK(
+      cudaMemsetAsync(sketches, 0, static_cast<size_t>(blocks) * code.sketch_bytes(), stream));
+  read_rows_kernel<<<static_cast<unsigned>((n * 32 + kThreads - 1) / kThreads), kThreads, 0,
+                     stream>>>(code, n, rows, sketches, payloads);
+  POLAR_CUDA_CHECK_LAUNCH(read_rows_kernel);
+}
+
 }  // namespace
 
 void DeviceIndex::read_rows(int64_t n, const int64_t* rows, void* sketches, void* payloads) const {
@@ -52,11 +64,7 @@ void DeviceIndex::read_rows(int64_t n, const int64_t* rows, void* sketches, void
     if (base == nullptr) return carver.used();
     POLAR_CUDA_CHECK(cudaMemcpyAsync(numbers, rows, static_cast<size_t>(n) * sizeof(int64_t),
                                      cudaMemcpyHostToDevice, stream));
-    // The last block may have places without a row.
-    POLAR_CUDA_CHECK(cudaMemsetAsync(to_sketches, 0, sketch_bytes, stream));
-    read_rows_kernel<<<static_cast<unsigned>((n * 32 + kThreads - 1) / kThreads), kThreads, 0,
-                       stream>>>(view_, n, numbers, to_sketches, to_payloads);
-    POLAR_CUDA_CHECK_LAUNCH(read_rows_kernel);
+    copy_side_by_side(view_, n, numbers, to_sketches, to_payloads, stream);
     POLAR_CUDA_CHECK(
         cudaMemcpyAsync(sketches, to_sketches, sketch_bytes, cudaMemcpyDeviceToHost, stream));
     if (payload_bytes > 0)
@@ -67,6 +75,20 @@ void DeviceIndex::read_rows(int64_t n, const int64_t* rows, void* sketches, void
   };
   workspace.device.need(carve(nullptr));
   carve(workspace.device.as<void>());
+}
+
+void DeviceIndex::copy_rows(const DeviceIndex& from, const int64_t* rows) {
+  if (view_.rows == 0) return;
+  const CurrentDevice current(device_);
+  const cudaStream_t stream = cudaStreamPerThread;
+  const size_t bytes = static_cast<size_t>(view_.rows) * sizeof(int64_t);
+  DeviceBuffer numbers;
+  numbers.need(bytes);
+  POLAR_CUDA_CHECK(
+      cudaMemcpyAsync(numbers.as<void>(), rows, bytes, cudaMemcpyHostToDevice, stream));
+  copy_side_by_side(from.view_, view_.rows, numbers.as<int64_t>(), sketches_.as<uint8_t>(),
+                    payloads_.as<uint8_t>(), stream);
+  POLAR_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
 }  // namespace polarquant::cuda

@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t kQueriesAtOnce = 4096;
 /// Results of shards that wait to be merged, 16 bytes each, unless one query has more.
 constexpr int64_t kResultsAtOnce = int64_t{1} << 22;
+/// A prepared filter's rows are copied where they are no more than one of so many.
+constexpr int64_t kCopiedEvery = 8;
 
 }  // namespace
 
@@ -82,6 +84,21 @@ RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
                       : kept_rows(rows_of_ids(filter, ids_), row_numbers_);
 }
 
+std::shared_ptr<const RowCopiesElsewhere> CudaIndex::copies_of(const RowFilter& filter,
+                                                               const KeptRows& kept) const {
+  if (!filter.is_prepared() || kept.count() > row_numbers_ / kCopiedEvery) return nullptr;
+  try {
+    return kept.copies_elsewhere().get(1, 0, [&] {
+      return std::make_unique<CudaKeptRows>(parts_, DeviceCode(*codec_, *scan_codec_).description(),
+                                            kept, &threads_);
+    });
+  } catch (const Error& error) {
+    // Without them a search needs less memory.
+    if (error.code() != StatusCode::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
 DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
                                  int threads) const {
   DeviceQueries device_queries = lists_ != nullptr ? DeviceQueries(*scan_codec_, nq, queries)
@@ -128,11 +145,15 @@ void CudaIndex::search_copies(const DeviceQueries& queries, const Request& reque
   const std::vector<PartRange> ranges = split_evenly(request.nq, std::ssize(parts_), 1);
   const size_t first_part = next_part_.fetch_add(ranges.size());
   threads_.run_together(ranges.size(), [&](size_t i) {
-    cuda::SearchRequest own = device_request(queries, ranges[i], request);
+    const size_t part = (first_part + i) % parts_.size();
+    const PartRange& range = ranges[i];
+    cuda::SearchRequest own = device_request(queries, range, request);
     own.k = kept;
-    own.scores = scores + ranges[i].first * kept;
-    own.rows = rows + ranges[i].first * kept;
-    parts_[(first_part + i) % parts_.size()]->search(own);
+    own.scores = scores + range.first * kept;
+    own.rows = rows + range.first * kept;
+    searched_rows(part, request).search(own);
+    if (request.kept_rows != nullptr)
+      request.kept_rows->number(part, {own.rows, static_cast<size_t>(range.count * kept)});
   });
   if (!chooses) return;
   // The device orders its results by the codec's scores: the first k of more are the best.
@@ -145,9 +166,9 @@ void CudaIndex::search_copies(const DeviceQueries& queries, const Request& reque
 void CudaIndex::search_shards(const DeviceQueries& queries, const Request& request) const {
   std::vector<PartResults> results;
   results.reserve(parts_.size());
-  for (const auto& part : parts_)
-    results.emplace_back(request.nq, std::min(request.kept, part->rows().count),
-                         part->rows().first);
+  for (size_t i = 0; i < parts_.size(); ++i)
+    results.emplace_back(request.nq, std::min(request.kept, searched_rows(i, request).rows().count),
+                         parts_[i]->rows().first);
   threads_.run_together(parts_.size(), [&](size_t i) {
     cuda::SearchRequest own = device_request(queries, {0, request.nq}, request);
     own.k = results[i].k;
@@ -155,7 +176,8 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
     own.scores = results[i].scores.data();
     own.rows = results[i].rows.data();
     own.similarity = results[i].similarity.data();
-    parts_[i]->search(own);
+    searched_rows(i, request).search(own);
+    if (request.kept_rows != nullptr) request.kept_rows->number(i, results[i].rows);
   });
   for_each_query(request.nq, request.threads, [&](int64_t q) {
     merge_parts(results, q, {request.k, request.kept, codec_->higher_is_nearer()},
@@ -286,8 +308,13 @@ void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
   const RowFilter allowed =
       wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
   Request request = make_request(wanted, stream);
-  if (!allowed.keeps_all())
-    request.allowed = static_cast<const KeptRows*>(allowed.rule())->words().data();
+  std::shared_ptr<const RowCopiesElsewhere> copies;
+  if (!allowed.keeps_all()) {
+    const auto& kept = static_cast<const KeptRows&>(*allowed.rule());
+    copies = copies_of(wanted.filter, kept);
+    request.kept_rows = static_cast<const CudaKeptRows*>(copies.get());
+    if (copies == nullptr) request.allowed = kept.words().data();
+  }
   search_in_groups(wanted, request, result);
   if (ids_.empty()) return;
   for (int64_t i = 0; i < wanted.nq * request.k; ++i) {

@@ -12,6 +12,7 @@
 #include "src/codec/codec.h"
 #include "src/core/rows_state.h"
 #include "src/device/cuda_description.h"
+#include "src/device/cuda_kept_rows.h"
 #include "src/device/cuda_list_filter.h"
 #include "src/device/cuda_lists.h"
 #include "src/device/cuda_places.h"
@@ -61,6 +62,7 @@ class CudaIndex {
     float exactness;  // for an inverted file, as is nprobe
     int64_t nprobe;
     const uint64_t* allowed;            // a word for each block of all rows, or null
+    const CudaKeptRows* kept_rows;      // copies of the rows that are searched instead, or null
     const CudaListFilter* list_filter;  // of an inverted file
     const uint8_t* ranks_few;           // (nq), or null
     void* stream;
@@ -74,6 +76,13 @@ class CudaIndex {
                  const ListsForDevices* lists, const CudaPlaces& places);
   /// KeptRows of all rows.
   RowFilter allowed_rows(const RowFilter& filter) const;
+  /// The rows that a prepared filter keeps, copied once, where they are few; else null.
+  std::shared_ptr<const RowCopiesElsewhere> copies_of(const RowFilter& filter,
+                                                      const KeptRows& kept) const;
+  /// What device i searches.
+  const CudaRows& searched_rows(size_t i, const Request& request) const {
+    return request.kept_rows != nullptr ? request.kept_rows->part(i) : *parts_[i];
+  }
   /// The lists as the host has them.
   InvertedFile inverted_file() const;
   /// Codes of rows, rising, of an inverted file.

@@ -125,6 +125,17 @@ CudaRows::CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
   });
 }
 
+CudaRows::CudaRows(const CudaRows& from, const cuda::CodeDescription& code,
+                   std::span<const int64_t> rows)
+    : rows_{0, std::ssize(rows)}, device_(from.device_) {
+  name_device(device_, [&] {
+    device_index_.reset(call_cuda(cuda_functions().create, device_, &code, rows_.count));
+    call_cuda(cuda_functions().copy_rows, device_index_.get(), from.device_index_.get(),
+              rows.data());
+    call_cuda(cuda_functions().finish, device_index_.get());
+  });
+}
+
 size_t CudaRows::memory_bytes() const { return cuda_functions().memory_bytes(device_index_.get()); }
 
 void CudaRows::read(const BlockLayout& layout, std::span<const int64_t> rows,

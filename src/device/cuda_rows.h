@@ -20,6 +20,9 @@ class CudaRows {
            std::span<const BlockRows> spans, PartRange rows, const cuda::ListsDescription* lists,
            int32_t device);
 
+  /// Copies of some rows of `from`, side by side on its device.
+  CudaRows(const CudaRows& from, const cuda::CodeDescription& code, std::span<const int64_t> rows);
+
   const PartRange& rows() const { return rows_; }
   size_t memory_bytes() const;
   /// Searches these rows, which are numbered from 0.

@@ -302,6 +302,13 @@ void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* s
   }
 }
 
+void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Failure* failure) {
+  if (to->device != from->device)
+    return put(failure, static_cast<int32_t>(StatusCode::internal), "another device");
+  read_rows(from, to->rows, rows, to->sketches.data(), to->payloads.data(), failure);
+  std::fill(to->is_written.begin(), to->is_written.end(), char{1});
+}
+
 size_t memory_bytes(const DeviceIndex* index) {
   return index->sketches.size() + index->payloads.size();
 }
@@ -338,6 +345,7 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.search = search;
     made.score_listed = score_listed;
     made.read_rows = read_rows;
+    made.copy_rows = copy_rows;
     made.memory_bytes = memory_bytes;
     made.destroy = destroy;
     return made;

@@ -49,12 +49,16 @@ std::vector<float> some_queries(int64_t nq, int dim) { return clustered_rows(nq,
 /// As device 0 alone, with and without filters.
 void require_same(const CodedRows& rows, const std::vector<PlacedCopy>& copies,
                   const std::vector<float>& queries, int64_t k) {
-  std::vector<polar_search_options> all(3, search_options(2.25F));
+  std::vector<polar_search_options> all(4, search_options(2.25F));
   const polar_filter range = range_filter(60, 200);
   all[1].filter = &range;
   const std::vector<uint64_t> bits = {0x8000000000000001, 0, 0xf0f0f0f0f0f0f0f0, ~uint64_t{0}, 5};
   const polar_filter bitset = bitset_filter(bits.data(), 300);
   all[2].filter = &bitset;
+  // Its few rows are copied on the devices, where there are enough others.
+  const std::vector<uint64_t> few = {0x8000000000000001, 0, 0x10, 0, 0, 1};
+  const PreparedFilter prepared(bitset_filter(few.data(), 321));
+  all[3].filter = prepared.get();
   for (const polar_search_options& options : all)
     check_copies(rows, copies, queries, k, options, rows.on_device(queries, k, options));
 }

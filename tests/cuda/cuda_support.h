@@ -236,6 +236,25 @@ inline size_t memory_bytes(const polar_cuda_index* index) {
   return bytes;
 }
 
+/// A filter that is asked once for all searches.
+class PreparedFilter {
+ public:
+  explicit PreparedFilter(const polar_filter& given) {
+    require_ok(polar_prepared_filter_create(&given, &prepared_));
+    filter_ = filter_of(POLAR_FILTER_PREPARED);
+    filter_.prepared = prepared_;
+  }
+  ~PreparedFilter() { polar_prepared_filter_destroy(prepared_); }
+  PreparedFilter(const PreparedFilter&) = delete;
+  PreparedFilter& operator=(const PreparedFilter&) = delete;
+
+  const polar_filter* get() const { return &filter_; }
+
+ private:
+  polar_prepared_filter* prepared_ = nullptr;
+  polar_filter filter_;
+};
+
 inline polar_search_options search_options(float exactness) {
   polar_search_options options;
   polar_search_options_init(&options);

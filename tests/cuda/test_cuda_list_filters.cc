@@ -87,19 +87,14 @@ TEST_CASE("inverted files: prepared filters, before and after rows that they kee
   const std::vector<float> queries = queries_near(x, dim, 40, 28);
   for (const int64_t divisor : {2, 9, 50, 600}) {
     const std::vector<uint64_t> bits = every(divisor);
-    const polar_filter given = bitset_filter(bits.data(), 20000);
-    polar_prepared_filter* prepared = nullptr;
-    require_ok(polar_prepared_filter_create(&given, &prepared));
-    polar_filter filter = filter_of(POLAR_FILTER_PREPARED);
-    filter.prepared = prepared;
+    const PreparedFilter prepared(bitset_filter(bits.data(), 20000));
     polar_search_options options = probing(5, 2.25F);
-    options.filter = &filter;
+    options.filter = prepared.get();
     for (int64_t i = 0; i < 12; ++i) {
       CAPTURE(spec, divisor, i);
       rows.compare({queries.begin() + i * dim, queries.begin() + (i + 1) * dim}, 10, options);
     }
     rows.compare(queries, 50, options);
-    polar_prepared_filter_destroy(prepared);
   }
 }
 

@@ -82,6 +82,30 @@ TEST_CASE("several devices: filters", "[cuda][several]") {
   }
 }
 
+TEST_CASE("prepared filters, whose few rows are copied", "[cuda][several]") {
+  const std::string spec = GENERATE("Polar2", "Polar8", "Polar4+2", "Polar4-pca");
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  const int dim = 96;
+  const int64_t n = 20000;
+  const CodedRows rows(spec, dim, metric, clustered_rows(n, dim, 41));
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
+  const std::vector<float> queries = clustered_rows(200, dim, 42);
+  const std::vector<float> one(queries.begin(), queries.begin() + dim);
+  for (const int64_t every : {2, 9, 100, 4000, 19999}) {
+    std::vector<uint64_t> bits(n / 64 + 1);
+    for (int64_t row = every / 2; row < n; row += every)
+      bits[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+    const PreparedFilter prepared(bitset_filter(bits.data(), n));
+    CAPTURE(spec, metric, every);
+    for (const float exactness : {2.25F, kEveryRow}) {
+      polar_search_options options = search_options(exactness);
+      options.filter = prepared.get();
+      compare(rows, copies, one, 10, options);
+      compare(rows, copies, queries, 100, options);
+    }
+  }
+}
+
 TEST_CASE("several devices: rows that are alike", "[cuda][several]") {
   const int dim = 64;
   const std::string spec = GENERATE("Polar2", "Polar4", "Polar8");

@@ -45,6 +45,11 @@ struct RowCopies {
   std::vector<int64_t> rows;  // whose copies these are, rising
 };
 
+/// The same where a device has the rows.
+struct RowCopiesElsewhere {
+  virtual ~RowCopiesElsewhere() = default;
+};
+
 /// Rows by a bit each, row % 64 of word row / 64: (⌈rows / 64⌉), 0 from `rows` on. Counted.
 class KeptRows final : public FilterRule {
  public:
@@ -54,6 +59,7 @@ class KeptRows final : public FilterRule {
   int64_t count() const { return count_; }
   /// Of the rows in the state that they were asked for, for searches that read nothing else.
   const MadeLater<RowCopies>& copies() const { return copies_; }
+  const MadeLater<RowCopiesElsewhere>& copies_elsewhere() const { return copies_elsewhere_; }
 
   void masks(int64_t first, int64_t count, uint64_t* masks) const override;
   uint64_t members(const int64_t* rows, int count) const override;
@@ -66,6 +72,7 @@ class KeptRows final : public FilterRule {
   int64_t rows_;
   int64_t count_ = 0;
   MadeLater<RowCopies> copies_;
+  MadeLater<RowCopiesElsewhere> copies_elsewhere_;
 };
 
 /// Whether a search asks its filter for all rows at once, since that serves many queries: then

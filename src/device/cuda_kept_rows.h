@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Rows that a filter keeps, copied side by side on their devices: searches that ask for nothing
+// else then read these alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/device/cuda_rows.h"
+#include "src/device/device_threads.h"
+#include "src/scan/search/filter_rules.h"
+
+namespace polarquant::device {
+
+class CudaKeptRows final : public RowCopiesElsewhere {
+ public:
+  using Parts = std::vector<std::unique_ptr<CudaRows>>;
+
+  /// Of all parts, each on its device.
+  CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code, const KeptRows& kept,
+               DeviceThreads* threads);
+
+  /// The copies of part i's rows.
+  const CudaRows& part(size_t i) const { return *copies_[i]; }
+  /// Gives rows of results, which are numbers of copies, their numbers in part i; −1 stays.
+  void number(size_t i, std::span<int64_t> rows) const;
+
+ private:
+  Parts copies_;
+  std::vector<std::vector<int64_t>> rows_;  // whose copies they are, in their part
+};
+
+}  // namespace polarquant::device
