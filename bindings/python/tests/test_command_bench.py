@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """polar bench."""
 
+import argparse
+import contextlib
 import importlib
 import json
 import unittest
@@ -10,9 +12,17 @@ import numpy as np
 from command_support import CommandTest, needs
 from support import exact_ids, make_rows, needs_indexes
 
+import polarquant
+from polarquant import cuda
 from polarquant.command.bench_chart import best_of, series_of
 from polarquant.command.bench_choice import choose
-from polarquant.command.bench_contenders import Named, default_contenders, parse_contenders
+from polarquant.command.bench_contenders import (
+    Named,
+    default_contenders,
+    device_contenders,
+    parse_contenders,
+)
+from polarquant.command.bench_device import read_device
 from polarquant.command.bench_measure import Measured, recalls
 from polarquant.command.bench_page import make_page
 from polarquant.command.bench_parts import Parts, draw_parts, exact_neighbours, normalize
@@ -23,6 +33,21 @@ from polarquant.metric import Metric
 
 def _measured(code, size, recall, library="polar", margin=0.0):
     return Measured(Named(library, code), "", size, recall, margin, 1.0, (1.0, 2.0, 4.0), 8)
+
+
+@contextlib.contextmanager
+def stand_in_device(name):
+    """Two devices that search as the CPU does; the copies that were made for them."""
+    device = cuda.CudaDevice(name, (9, 0), 132, 1 << 36, 1 << 36)
+    copies = []
+
+    def to_cuda(index, device):
+        copies.append({"index": index, "device": device})
+        return index.clone()
+
+    with unittest.mock.patch("polarquant.cuda.devices", lambda: (device, device)):
+        with unittest.mock.patch.object(polarquant.Index, "to_cuda", to_cuda):
+            yield copies
 
 
 class PartsTest(CommandTest):
@@ -186,7 +211,24 @@ class ContendersTest(unittest.TestCase):
         with unittest.mock.patch("importlib.util.find_spec", lambda name: None):
             named, missing = default_contenders(384)
         self.assertEqual(missing, ["FAISS", "turbovec"])
-        self.assertTrue(all(row.is_ours for row in named))
+        self.assertTrue(all(row.is_ours and not row.is_on_device for row in named))
+
+    def test_codes_are_named_for_a_device(self):
+        named = parse_contenders("Polar2; polar:Polar4; cuda:Polar8; faiss:SQ8", "cuda")
+        self.assertEqual(
+            [row.label for row in named],
+            ["Polar2 on CUDA", "Polar4", "Polar8 on CUDA", "FAISS SQ8"],
+        )
+        for row in device_contenders(384):
+            self.assertRegex(row.code, r"^Polar[0-9.]+(-pca)?$")
+            self.assertTrue(row.is_ours and row.is_on_device)
+
+    def test_devices_are_read(self):
+        for text, device in [("cpu", None), ("cuda", 0), ("cuda:0", 0), ("cuda:3", 3)]:
+            self.assertEqual(read_device(text), device)
+        for text in ("", "gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0"):
+            with self.subTest(text), self.assertRaises(argparse.ArgumentTypeError):
+                read_device(text)
 
 
 @needs_indexes
@@ -240,6 +282,34 @@ class BenchTest(CommandTest):
             self.assert_refused(
                 "pip install matplotlib", "bench", rows, "--chart", self.path("c.svg")
             )
+
+    def test_codes_are_measured_on_a_device(self):
+        _, rows = self.rows(3000, 32)
+        result = self.path("result.json")
+        arguments = ("--codes", "Polar2;polar:Polar2;Polar4-pca", "--rounds", "1", "--json", result)
+        with stand_in_device("A stand-in") as copies:
+            out, _ = self.polar("bench", rows, "--device", "cuda:1", *arguments)
+        self.assertEqual([copy["device"] for copy in copies], [1, 1])
+        self.assertIn("\nCUDA: A stand-in\n", out)
+        self.assertIn(" Polar2 on CUDA ", out)
+        with open(result, encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertEqual(told["gpu"], "A stand-in")
+        found = {(row["code"], row["device"]): row for row in told["rows"]}
+        self.assertEqual(len(found), 3)
+        # What a device finds is what the CPU finds.
+        for figure in ("recall", "bytes_per_vector"):
+            self.assertEqual(found["Polar2", "cuda"][figure], found["Polar2", "cpu"][figure])
+
+    def test_a_device_that_is_missing_is_told(self):
+        _, rows = self.rows(200, 32)
+        with stand_in_device("A stand-in"):
+            self.assert_refused("there are 2", "bench", rows, "--device", "cuda:2")
+        absent = polarquant.UnsupportedError("CUDA: there is no device")
+        with unittest.mock.patch("polarquant.cuda.devices", side_effect=absent):
+            for asked in (("--device", "cuda"), ("--codes", "cuda:Polar2")):
+                self.assert_refused("CUDA: there is no device", "bench", rows, *asked)
+        self.assert_refused("'gpu' is no device", "bench", rows, "--device", "gpu", code=2)
 
     @needs("h5py")
     def test_queries_lie_beside_the_rows(self):

@@ -37,6 +37,13 @@ class NoCudaTest(unittest.TestCase):
                 call()
             self.assertGreater(len(str(caught.exception)), 20)
 
+    @needs_indexes
+    def test_an_index_has_no_copy_without_a_device(self):
+        index = polarquant.Index("Polar2", 32)
+        index.add(make_rows(5, 32))
+        with self.assertRaisesRegex(polarquant.UnsupportedError, "CUDA"):
+            index.to_cuda()
+
 
 class PlacesTest(unittest.TestCase):
     def test_wrong_places_are_refused(self):
@@ -52,6 +59,16 @@ class PlacesTest(unittest.TestCase):
         ]:
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 cuda.CudaIndex.from_codes(codec, codes, **places)
+
+    @needs_indexes
+    def test_an_index_is_copied_to_places(self):
+        index = polarquant.Index("Polar2", 32)
+        for text, places in [
+            ("device: 1 is not allowed beside devices", {"device": 1, "devices": [0]}),
+            ("layout: 'halved' is not allowed; sharded or", {"layout": "halved"}),
+        ]:
+            with self.subTest(text), self.assertRaisesRegex(ValueError, text):
+                index.to_cuda(**places)
 
 
 @unittest.skipUnless(_devices(), "there is no CUDA library or device")
@@ -92,9 +109,10 @@ class CudaTest(unittest.TestCase):
         x = make_rows(5000, 64)
         index = polarquant.Index("Polar4", 64, "cosine")
         index.add(x)
-        with cuda.CudaIndex.from_index(index) as copy:
-            for found, wanted in zip(copy.search(x[:9], 3), index.search(x[:9], 3)):
-                np.testing.assert_array_equal(found, wanted)
+        for copy in (cuda.CudaIndex.from_index(index), index.to_cuda(devices=[0, 0])):
+            with copy:
+                for found, wanted in zip(copy.search(x[:9], 3), index.search(x[:9], 3)):
+                    np.testing.assert_array_equal(found, wanted)
 
     @needs_indexes
     def test_an_inverted_file_is_searched_as_on_the_cpu(self):

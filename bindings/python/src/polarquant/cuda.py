@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from polarquant import _structs
-from polarquant._arrays import CodesLike, Floats, Ids, address, as_floats, as_int
+from polarquant._arrays import Floats, address, as_floats, as_int
+from polarquant._cuda_index import CudaIndex
+from polarquant._cuda_options import Layout, make_options
 from polarquant._device_arrays import (
     AnyArray,
     codes_anywhere,
@@ -25,22 +26,14 @@ from polarquant._device_arrays import (
     rows_anywhere,
 )
 from polarquant._handle import Handle, create
-from polarquant._library import check, default_options, lib, sized
-from polarquant._search import run_search
+from polarquant._library import check, lib, sized
 from polarquant.codec import Codec
 from polarquant.errors import BadArgumentError
-from polarquant.filters import FilterLike
-from polarquant.index import Index
 
 __all__ = ["CudaCodec", "CudaDevice", "CudaEncoder", "CudaIndex", "Layout", "devices"]
 
-#: What each of several devices has of an index: a part of the rows, or all of them.
-Layout = Literal["sharded", "replicated"]
-
 _FLOAT32 = np.dtype(np.float32)
 _UINT8 = np.dtype(np.uint8)
-#: By their numbers in the header.
-_LAYOUTS = ("sharded", "replicated")
 
 
 class CudaDevice(NamedTuple):
@@ -72,127 +65,6 @@ def _read_device(device: int) -> CudaDevice:
     )
 
 
-class CudaIndex(Handle):
-    """Codes in the memory of one device or several, searched there: the CPU's rows and scores, to the
-    bit. Immutable.
-
-    Made by `from_index` or `from_codes`; len() is the number of rows.
-
-    device: its number, a place in `polarquant.cuda.devices()`.
-    devices: in its place the numbers of several, at most 64; one may be there more than once, and is
-    then used as if it were more.
-    layout: of several devices, "sharded" gives each a part of the rows, or of the lists of an inverted
-    file, which it searches for every query; "replicated" gives each all rows, and it searches them for
-    a part of the queries.
-    """
-
-    _destroy = lib.polar_cuda_index_destroy
-    _dim: int
-
-    @classmethod
-    def from_index(
-        cls,
-        index: Index,
-        device: int = 0,
-        *,
-        devices: Sequence[int] | None = None,
-        layout: Layout = "sharded",
-    ) -> CudaIndex:
-        """A copy of an index that is one of "Polar0.5" to "Polar8", a residual or a trained code, alone
-        or in an inverted file ("IVF1024,Polar4"), refined or not ("Polar2,Refine(Polar8)").
-
-        Raises UnsupportedError for others, OutOfMemoryError, CudaError.
-        """
-        options = _make_places(device, devices, layout)
-        with index._use.shared as handle:
-            function = lib.polar_cuda_index_from_index
-            made = cls._adopt(create(function, handle, ctypes.byref(options)))
-        made._dim = index.dim
-        return made
-
-    @classmethod
-    def from_codes(
-        cls,
-        codec: Codec,
-        codes: CodesLike,
-        n: int | None = None,
-        device: int = 0,
-        *,
-        devices: Sequence[int] | None = None,
-        layout: Layout = "sharded",
-    ) -> CudaIndex:
-        """A copy of codes, (n, code_size), of the caller's; rows have their positions as ids."""
-        options = _make_places(device, devices, layout)
-        array, n = codec._as_coded(codes, n)
-        with codec._use.shared as handle:
-            function = lib.polar_cuda_index_from_codes
-            made = cls._adopt(
-                create(
-                    function,
-                    handle,
-                    n,
-                    address(array),
-                    array.nbytes,
-                    ctypes.byref(options),
-                )
-            )
-        made._dim = codec.dim
-        return made
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of a vector."""
-        return self._dim
-
-    @property
-    def ntotal(self) -> int:
-        """Rows held."""
-        with self._use.shared as handle:
-            return int(lib.polar_cuda_index_ntotal(handle))
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of all devices' memory: codes, tables, and what searches keep to work in."""
-        out = ctypes.c_size_t()
-        self._read(lib.polar_cuda_index_memory_bytes, ctypes.byref(out))
-        return out.value
-
-    def __len__(self) -> int:
-        return self.ntotal
-
-    def search(
-        self,
-        queries: npt.ArrayLike,
-        k: int,
-        *,
-        filter: FilterLike = None,
-        exactness: float | None = None,
-        nprobe: int = 0,
-        num_threads: int = 0,
-        stream: int | None = None,
-    ) -> tuple[Floats, Ids]:
-        """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
-        (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
-
-        nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe` when it
-        was copied.
-        stream: a cudaStream_t of the device as a number; None is the default stream, and all that
-        an index on several devices takes. It is waited for. num_threads prepare the queries, and
-        merge what several devices found.
-        """
-        with self._use.shared as handle:
-
-            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
-                status: int = lib.polar_cuda_index_search(
-                    handle, nq, q, k, options, stream, scores, ids
-                )
-                return status
-
-            rows = lib.polar_cuda_index_ntotal(handle)
-            asked = (filter, exactness, num_threads, None, nprobe)
-            return run_search(function, self._use, queries, self._dim, k, rows, *asked)
-
-
 class CudaEncoder(Handle):
     """What encoding needs of a trained codec, in a device's memory. Immutable.
 
@@ -207,7 +79,7 @@ class CudaEncoder(Handle):
     _destroy = lib.polar_cuda_encoder_destroy
 
     def __init__(self, codec: Codec, device: int = 0) -> None:
-        options = _make_options(device)
+        options = make_options(device)
         function = lib.polar_cuda_encoder_create
         with codec._use.shared as handle:
             super().__init__("CudaEncoder", create(function, handle, ctypes.byref(options)))
@@ -266,7 +138,7 @@ class CudaCodec(Handle):
     _destroy = lib.polar_cuda_codec_destroy
 
     def __init__(self, codec: Codec, device: int = 0) -> None:
-        options = _make_options(device)
+        options = make_options(device)
         options.num_threads = codec._num_threads
         function = lib.polar_cuda_codec_create
         with codec._use.shared as handle:
@@ -376,27 +248,3 @@ class CudaCodec(Handle):
 def _count_vectors(shape: tuple[int, ...]) -> tuple[int, int]:
     """Heads, and vectors of each, of an array (heads, vectors, numbers) with none of them or both."""
     return math.prod(shape[:-2]), math.prod(shape[-2:-1])
-
-
-def _make_options(device: int) -> _structs.CudaOptions:
-    options = default_options(_structs.CudaOptions, lib.polar_cuda_options_init_sized)
-    options.device = as_int("device", device, 0, 2**31 - 1)
-    return options
-
-
-def _make_places(device: int, devices: Sequence[int] | None, layout: str) -> _structs.CudaOptions:
-    options = _make_options(device)
-    if layout not in _LAYOUTS:
-        raise BadArgumentError(f"layout: {layout!r} is not allowed; {' or '.join(_LAYOUTS)}")
-    options.layout = _LAYOUTS.index(layout)
-    if devices is None:
-        return options
-    if device != 0:
-        raise BadArgumentError(f"device: {device} is not allowed beside devices")
-    if len(devices) == 0:
-        raise BadArgumentError("devices: none is there; 1 or more are allowed")
-    listed = [as_int(f"devices[{i}]", given, 0, 2**31 - 1) for i, given in enumerate(devices)]
-    # The struct keeps the array alive.
-    options.devices = (ctypes.c_int32 * len(listed))(*listed)
-    options.num_devices = len(listed)
-    return options

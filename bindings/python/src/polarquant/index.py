@@ -13,8 +13,8 @@ from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import create
-from polarquant._index_traits import IndexTraits
-from polarquant._library import check, default_options, lib, read_text, sized, work_options
+from polarquant._index_copies import IndexCopies
+from polarquant._library import check, default_options, lib, work_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
@@ -26,7 +26,7 @@ from polarquant.metric import Metric, MetricLike, as_metric
 _ALWAYS = 2**63
 
 
-class Index(IndexTraits):
+class Index(IndexCopies):
     """An index made from a factory string.
 
     description: one of our codes, alone ("Polar2") or in a FAISS factory string ("PCA128,Polar4",
@@ -54,15 +54,6 @@ class Index(IndexTraits):
         self._metric = as_metric(metric)
         text = as_text("description", description)
         super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
-
-    @classmethod
-    def _adopt_loaded(cls, handle: int) -> Index:
-        index = cls._adopt(handle)
-        info = sized(_structs.IndexInfo)
-        check(lib.polar_index_get_info(handle, ctypes.byref(info)))
-        index._dim, index._metric = info.dim, Metric(info.metric)
-        index._description = read_text(lib.polar_index_description, handle)
-        return index
 
     def train(
         self, x: npt.ArrayLike, *, num_threads: int = 0, progress: ProgressLike = None
@@ -435,16 +426,6 @@ class Index(IndexTraits):
     def verify(self) -> None:
         """Reads all that a memory-mapped index has in its file; CorruptDataError if it is damaged."""
         self._read(lib.polar_index_verify)
-
-    def clone(self) -> Index:
-        """An index like this one, in memory, which can be changed."""
-        with self._use.shared as handle:
-            return self._adopt_loaded(create(lib.polar_index_clone, handle))
-
-    __copy__ = clone
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Index:
-        return self.clone()
 
     # Pickle runs code, so that those who load one trust it.
     def __reduce__(self) -> tuple[Any, ...]:

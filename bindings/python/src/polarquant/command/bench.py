@@ -10,7 +10,14 @@ from typing import Any
 
 from polarquant.command import bench_chart, bench_page, vector_files
 from polarquant.command.bench_choice import choose
-from polarquant.command.bench_contenders import Setting, default_contenders, parse_contenders
+from polarquant.command.bench_contenders import (
+    Named,
+    Setting,
+    default_contenders,
+    device_contenders,
+    parse_contenders,
+)
+from polarquant.command.bench_device import name_device, needs_device, read_device
 from polarquant.command.bench_measure import measure
 from polarquant.command.bench_parts import draw_parts, exact_neighbours
 from polarquant.command.bench_report import by_bytes, format_report, make_json
@@ -36,6 +43,9 @@ Three parts that share no row are drawn at random: queries (a tenth of the rows,
 others), rows to train on, and rows to search. Every code is searched flat, by all queries in one call, on
 one thread unless --threads says otherwise; queries a second are the median of --rounds, which say little
 on a machine that is busy.
+
+With --device cuda our codes are searched on a GPU, from host memory to host memory, and find the same rows.
+Codes of other libraries, and of ours with polar: before them, are still searched by the CPU.
 """
 EXAMPLES = """\
 examples:
@@ -44,6 +54,7 @@ examples:
   polar bench sift-128-euclidean.hdf5 --metric l2 --want-recall 0.9
   polar bench vectors.parquet --dataset embedding --max-bytes 128
   polar bench vectors.npy --codes "Polar2; Polar4; faiss:SQ8; faiss:RaBitQ4; turbovec:4"
+  polar bench vectors.npy --device cuda --rows 1000000 --codes "Polar2; Polar4; polar:Polar4"
 """
 
 
@@ -61,8 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--codes",
         metavar="LIST",
-        help='what to measure, parted by ";": Polar2, faiss:FACTORY, turbovec:BITS; default: all '
-        "that a user would choose among",
+        help='what to measure, parted by ";": Polar2, faiss:FACTORY, turbovec:BITS, cuda:Polar2; '
+        "default: all that a user would choose among",
+    )
+    parser.add_argument(
+        "--device",
+        type=read_device,
+        metavar="D",
+        help="what searches our codes: cpu (default), cuda or cuda:1, an NVIDIA GPU",
     )
     parser.add_argument(
         "--want-recall",
@@ -116,19 +133,19 @@ def run(given: argparse.Namespace) -> int:
     refuse_overlaps([given.json, given.html, given.chart], [given.vectors, given.queries])
     if given.chart:
         bench_chart.check_chart_file(given.chart)
+    named = parse_contenders(given.codes, _library(given)) if given.codes is not None else []
+    device = None
+    if needs_device(given.device, named):
+        # Before vectors are read: there may be none.
+        device = name_device(given.device or 0)
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
     queries = _open_queries(given, vectors)
-    if given.codes is not None:
-        contenders = parse_contenders(given.codes)
-    else:
-        contenders, missing = default_contenders(vectors.dim)
-        if missing:
-            say(f"not installed, so not compared: {', '.join(missing)}")
+    contenders = named or _default_contenders(given, vectors.dim)
     parts = draw_parts(
         vectors, queries, given.metric, given.k, given.rows, given.max_queries, given.seed
     )
     exact = exact_neighbours(parts.base, parts.queries, given.metric, given.k)
-    setting = Setting(vectors.dim, given.metric, given.threads)
+    setting = Setting(vectors.dim, given.metric, given.threads, given.device or 0)
     with shown("measure") as show:
         rows = by_bytes(measure(contenders, setting, parts, exact, given.rounds, show))
     choice = choose(rows, vectors.dim, given.k, given.want_recall, given.max_bytes)
@@ -140,6 +157,8 @@ def run(given: argparse.Namespace) -> int:
         f"{len(parts.queries)} {kind}, {metric}"
     )
     print(f"{title}; trained on {len(parts.train)} other rows")
+    if device is not None:
+        print(f"CUDA: {device}")
     print(format_report(rows, choice, vectors.dim, given.k))
     told: dict[str, Any] = {
         "data": {
@@ -154,6 +173,7 @@ def run(given: argparse.Namespace) -> int:
         "metric": metric,
         "k": given.k,
         "threads": given.threads,
+        "gpu": device,
         "seed": given.seed,
     }
     text = json.dumps(make_json(rows, choice, told), indent=2, ensure_ascii=False)
@@ -165,6 +185,19 @@ def run(given: argparse.Namespace) -> int:
         with whole_file(given.chart) as unfinished:
             bench_chart.draw_chart(rows, unfinished, title, given.k)
     return 0 if choice.row is not None else 1
+
+
+def _library(given: argparse.Namespace) -> str:
+    return "polar" if given.device is None else "cuda"
+
+
+def _default_contenders(given: argparse.Namespace, dim: int) -> list[Named]:
+    if given.device is not None:
+        return device_contenders(dim)
+    contenders, missing = default_contenders(dim)
+    if missing:
+        say(f"not installed, so not compared: {', '.join(missing)}")
+    return contenders
 
 
 def _write_text(path: str, text: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from polarquant.command.bench_contenders import LIBRARIES
 from polarquant.command.bench_measure import Measured
 
 #: Half a bit a dimension more must find one more of 100 neighbours, as `polarquant.advise` has it.
@@ -67,7 +68,8 @@ def _describe(row: Measured, dim: int, k: int) -> str:
 
 def _compare(chosen: Measured, rows: Sequence[Measured]) -> str:
     """The best of the other libraries beside it, by bytes and by recall."""
-    others = [row for row in rows if row.named.library != chosen.named.library]
+    own = LIBRARIES[chosen.named.library].name
+    others = [row for row in rows if LIBRARIES[row.named.library].name != own]
     said = []
     small = [row for row in others if row.bytes_per_vector <= chosen.bytes_per_vector]
     if small:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is compared: our codes, and those of other libraries that are installed.
 
-A contender is named LIBRARY:CODE, as polar:Polar2, faiss:SQ8 and turbovec:4. Another library is a
-class with the same three methods and a row in a table.
+A contender is named LIBRARY:CODE, as polar:Polar2, faiss:SQ8 and turbovec:4; cuda:Polar2 is searched
+on a GPU. Another library is a class with the same three methods and a row in a table.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Setting(NamedTuple):
     metric: Metric
     #: Of searches; 0: all processors. Building takes all.
     threads: int
+    #: The number of the CUDA device that searches what is named for one.
+    device: int = 0
 
 
 class _Polar:
@@ -55,6 +57,22 @@ class _Polar:
 
     def search(self, queries: Floats, k: int) -> Ids:
         return self._index.search(queries, k, num_threads=self._threads)[1]
+
+
+class _PolarOnCuda(_Polar):
+    """Built by the CPU, and searched on a device, from NumPy arrays to NumPy arrays."""
+
+    def __init__(self, code: str, setting: Setting) -> None:
+        super().__init__(code, setting)
+        self._device = setting.device
+
+    def build(self, train: Floats, base: Floats) -> None:
+        super().build(train, base)
+        self._on_device = self._index.to_cuda(self._device)
+
+    def search(self, queries: Floats, k: int) -> Ids:
+        found: Ids = self._on_device.search(queries, k, num_threads=self._threads)[1]
+        return found
 
 
 class _Faiss:
@@ -131,6 +149,11 @@ def _polar_codes(dim: int) -> list[str]:
     ]
 
 
+def _cuda_codes(dim: int) -> list[str]:
+    # Published codecs are not searched on devices.
+    return [code for code in _polar_codes(dim) if code[len("Polar")].isdigit()]
+
+
 def _faiss_codes(dim: int) -> list[str]:
     # "np": without an order of PQ's codes that takes minutes to learn and that searches do not use.
     # RaBitQ's analysis asks for a random rotation, and FAISS leaves that to its user; it helps on
@@ -158,6 +181,7 @@ class Library(NamedTuple):
 
 LIBRARIES = {
     "polar": Library("polarquant", "", _Polar, _polar_codes),
+    "cuda": Library("polarquant", "", _PolarOnCuda, _cuda_codes),
     "faiss": Library("FAISS", "faiss", _Faiss, _faiss_codes),
     "turbovec": Library("turbovec", "turbovec", _Turbovec, _turbovec_codes),
 }
@@ -172,11 +196,18 @@ class Named(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Whether it is a code of polarquant's."""
-        return self.library == "polar"
+        return self.library in ("polar", "cuda")
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether a GPU searches it."""
+        return self.library == "cuda"
 
     @property
     def label(self) -> str:
         """Its name for people."""
+        if self.is_on_device:
+            return f"{self.code} on CUDA"
         return self.code if self.is_ours else f"{LIBRARIES[self.library].name} {self.code}"
 
     def make(self, setting: Setting) -> Contender:
@@ -185,9 +216,12 @@ class Named(NamedTuple):
 
 
 def default_contenders(dim: int) -> tuple[list[Named], list[str]]:
-    """Those of the libraries that are installed, and the names of the libraries that are not."""
+    """Those that the CPU searches, of the libraries that are installed, and the names of the libraries
+    that are not."""
     named, missing = [], []
     for key, library in LIBRARIES.items():
+        if key == "cuda":
+            continue
         if library.module and importlib.util.find_spec(library.module) is None:
             missing.append(library.name)
         else:
@@ -195,13 +229,18 @@ def default_contenders(dim: int) -> tuple[list[Named], list[str]]:
     return named, missing
 
 
-def parse_contenders(text: str) -> list[Named]:
-    """Names parted by ";"; one without a library is ours."""
+def device_contenders(dim: int) -> list[Named]:
+    """Those that a GPU searches."""
+    return [Named("cuda", code) for code in LIBRARIES["cuda"].codes(dim)]
+
+
+def parse_contenders(text: str, default: str = "polar") -> list[Named]:
+    """Names parted by ";"; one without a library is of the default one."""
     found = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         library, colon, code = part.partition(":")
         if not colon:
-            library, code = "polar", part
+            library, code = default, part
         if library not in LIBRARIES or not code:
             allowed = ", ".join(f"{key}:CODE" for key in LIBRARIES)
             raise CommandError(f"{part!r}: no contender; {allowed} are allowed")

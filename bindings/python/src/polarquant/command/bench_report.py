@@ -58,7 +58,11 @@ def make_json(rows: Sequence[Measured], choice: Choice, setting: dict[str, Any])
 
 
 def _row(row: Measured) -> dict[str, Any]:
-    told = {"library": LIBRARIES[row.named.library].name, "code": row.named.code}
+    told = {
+        "library": LIBRARIES[row.named.library].name,
+        "code": row.named.code,
+        "device": "cuda" if row.named.is_on_device else "cpu",
+    }
     if row.problem:
         return {**told, "problem": row.problem}
     return {

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""An index in the memory of devices."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from polarquant._arrays import CodesLike, Floats, Ids, address
+from polarquant._cuda_options import Layout, make_places
+from polarquant._handle import Handle, create
+from polarquant._library import lib
+from polarquant._search import run_search
+from polarquant.codec import Codec
+from polarquant.filters import FilterLike
+
+if TYPE_CHECKING:
+    from polarquant._index_traits import IndexTraits
+
+
+class CudaIndex(Handle):
+    """Codes in the memory of one device or several, searched there: the CPU's rows and scores, to the
+    bit. Immutable.
+
+    Made by `from_index` or `from_codes`; len() is the number of rows.
+
+    device: its number, a place in `polarquant.cuda.devices()`.
+    devices: in its place the numbers of several, at most 64; one may be there more than once, and is
+    then used as if it were more.
+    layout: of several devices, "sharded" gives each a part of the rows, or of the lists of an inverted
+    file, which it searches for every query; "replicated" gives each all rows, and it searches them for
+    a part of the queries.
+    """
+
+    _destroy = lib.polar_cuda_index_destroy
+    _dim: int
+
+    @classmethod
+    def from_index(
+        cls,
+        index: IndexTraits,
+        device: int = 0,
+        *,
+        devices: Sequence[int] | None = None,
+        layout: Layout = "sharded",
+    ) -> CudaIndex:
+        """A copy of an index that is one of "Polar0.5" to "Polar8", a residual or a trained code, alone
+        or in an inverted file ("IVF1024,Polar4"), refined or not ("Polar2,Refine(Polar8)").
+
+        Raises UnsupportedError for others, OutOfMemoryError, CudaError.
+        """
+        options = make_places(device, devices, layout)
+        with index._use.shared as handle:
+            function = lib.polar_cuda_index_from_index
+            made = cls._adopt(create(function, handle, ctypes.byref(options)))
+        made._dim = index.dim
+        return made
+
+    @classmethod
+    def from_codes(
+        cls,
+        codec: Codec,
+        codes: CodesLike,
+        n: int | None = None,
+        device: int = 0,
+        *,
+        devices: Sequence[int] | None = None,
+        layout: Layout = "sharded",
+    ) -> CudaIndex:
+        """A copy of codes, (n, code_size), of the caller's; rows have their positions as ids."""
+        options = make_places(device, devices, layout)
+        array, n = codec._as_coded(codes, n)
+        with codec._use.shared as handle:
+            function = lib.polar_cuda_index_from_codes
+            made = cls._adopt(
+                create(
+                    function,
+                    handle,
+                    n,
+                    address(array),
+                    array.nbytes,
+                    ctypes.byref(options),
+                )
+            )
+        made._dim = codec.dim
+        return made
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of a vector."""
+        return self._dim
+
+    @property
+    def ntotal(self) -> int:
+        """Rows held."""
+        with self._use.shared as handle:
+            return int(lib.polar_cuda_index_ntotal(handle))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all devices' memory: codes, tables, and what searches keep to work in."""
+        out = ctypes.c_size_t()
+        self._read(lib.polar_cuda_index_memory_bytes, ctypes.byref(out))
+        return out.value
+
+    def __len__(self) -> int:
+        return self.ntotal
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        nprobe: int = 0,
+        num_threads: int = 0,
+        stream: int | None = None,
+    ) -> tuple[Floats, Ids]:
+        """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
+        (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
+
+        nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe` when it
+        was copied.
+        stream: a cudaStream_t of the device as a number; None is the default stream, and all that
+        an index on several devices takes. It is waited for. num_threads prepare the queries, and
+        merge what several devices found.
+        """
+        with self._use.shared as handle:
+
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
+                status: int = lib.polar_cuda_index_search(
+                    handle, nq, q, k, options, stream, scores, ids
+                )
+                return status
+
+            rows = lib.polar_cuda_index_ntotal(handle)
+            asked = (filter, exactness, num_threads, None, nprobe)
+            return run_search(function, self._use, queries, self._dim, k, rows, *asked)
