@@ -114,8 +114,8 @@ __device__ inline void multiply_tiles(const Tiles& tiles, int first_row, int fir
 }
 
 __global__ void __launch_bounds__(kThreads)
-    multiply_by_basis_kernel(const __grid_constant__ EncodeView view,
-                             const __grid_constant__ EncodeRows rows) {
+    multiply_by_basis_kernel(const __grid_constant__ RotationView view,
+                             const __grid_constant__ BasisRows rows) {
   __shared__ __align__(16) Tiles tiles[2];
   const int64_t tile_row = static_cast<int64_t>(blockIdx.y) * kTileRows;
   const int tile_column = static_cast<int>(blockIdx.x) * kTileColumns;
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int n = 0; n < kColumnFragments; ++n) {
         const int column =
             tile_column + first_column + 8 * n + static_cast<int>(threadIdx.x % 4) * 2 + i % 2;
-        if (column < view.coded_dims) rows.u[row * view.dim + column] = unit * sums[m][n].total(i);
+        if (column < view.wanted) rows.out[row * view.dim + column] = unit * sums[m][n].total(i);
       }
     }
   }
@@ -180,8 +180,8 @@ std::vector<int8_t> basis_planes(const int16_t* basis, int dim, int wanted) {
   return planes;
 }
 
-void multiply_by_basis(const EncodeView& view, const EncodeRows& rows, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(whole_tiles(view.coded_dims)),
+void multiply_by_basis(const RotationView& view, const BasisRows& rows, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(whole_tiles(view.wanted)),
                   static_cast<unsigned>((rows.n + kTileRows - 1) / kTileRows));
   multiply_by_basis_kernel<<<grid, kThreads, 0, stream>>>(view, rows);
   POLAR_CUDA_CHECK_LAUNCH(multiply_by_basis_kernel);

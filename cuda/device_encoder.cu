@@ -16,7 +16,6 @@ namespace {
 
 /// Rows that are coded at a time: several times as many as a device works on at once.
 constexpr int64_t kRowsAtOnce = 65536;
-constexpr int kSignLayers = 9;
 
 }  // namespace
 
@@ -28,7 +27,9 @@ DeviceEncoder::DeviceEncoder(int device, const EncoderDescription& given) : devi
   shared_bytes_ = static_cast<size_t>(shared);
   describe(given);
   describe_parts(given);
+  view_.rotation = view_of(given.rotation, given.dim, coded_dims_);
   require_short_rows();
+  view_.rotation = rotation_.emplace(given.rotation, given.dim, coded_dims_).view();
   upload(given);
 }
 
@@ -36,9 +37,6 @@ void DeviceEncoder::describe(const EncoderDescription& given) {
   view_.dim = given.dim;
   view_.code_bytes = given.code_bytes;
   view_.row_bytes = given.code_bytes + (given.factor_form == FactorForm::float32 ? 8 : 4);
-  view_.rotation = given.rotation;
-  view_.transform_size = given.transform_size;
-  view_.transform_scale = given.transform_scale;
   view_.is_l2 = given.is_l2;
   view_.is_cosine = given.is_cosine;
   view_.factor_form = given.factor_form;
@@ -51,10 +49,6 @@ void DeviceEncoder::describe(const EncoderDescription& given) {
   view_.longest = given.longest;
   view_.nearly_centre2 = given.nearly_centre2;
   view_.least_alignment = given.least_alignment;
-  if (given.rotation != Rotation::basis) return;
-  view_.largest_value = static_cast<float>(given.most_basis_value);
-  view_.basis_one = static_cast<float>(given.basis_one);
-  view_.value_stride = basis_stride(given.dim);
 }
 
 void DeviceEncoder::describe_parts(const EncoderDescription& given) {
@@ -75,7 +69,7 @@ void DeviceEncoder::describe_parts(const EncoderDescription& given) {
     part.is_last = p + 1 == given.parts ? 1 : 0;
     const int fields = from.kind == CodeKind::magnitudes ? part.dim : part.pairs;
     bytes += part.sign_bytes + static_cast<uint32_t>(fields * from.step_bits + 7) / 8;
-    view_.coded_dims = from.first + from.dim;
+    coded_dims_ = from.first + from.dim;
   }
   writes_all_bytes_ = bytes == view_.code_bytes;
 }
@@ -92,16 +86,10 @@ void DeviceEncoder::require_short_rows() const {
 
 void DeviceEncoder::upload(const EncoderDescription& given) {
   const auto dim = static_cast<size_t>(given.dim);
-  const size_t masks = given.rotation == Rotation::hadamard ? kSignLayers * dim : 0;
   const size_t scales = given.scales != nullptr ? (dim + kSegmentDims - 1) / kSegmentDims : 0;
-  std::vector<int8_t> basis;
-  if (given.rotation == Rotation::basis)
-    basis = basis_planes(given.basis, given.dim, view_.coded_dims);
   const auto carve = [&](Carver carver) {
-    view_.sign_masks = upload_place<uint32_t>(&carver, masks, given.sign_masks);
     view_.centre = upload_place<float>(&carver, dim, given.centre);
     view_.scales = upload_place<float>(&carver, scales, given.scales);
-    view_.basis = upload_place<int8_t>(&carver, basis.size(), basis.data());
     for (size_t p = 0; p < parts_.size(); ++p) {
       parts_[p].cell_x = upload_place<float>(&carver, kCells, given.part[p].cell_x);
       parts_[p].cell_y = upload_place<float>(&carver, kCells, given.part[p].cell_y);
@@ -115,7 +103,8 @@ void DeviceEncoder::upload(const EncoderDescription& given) {
 
 void DeviceEncoder::encode_rows(const EncodeRows& rows, cudaStream_t stream) const {
   make_directions(view_, rows, stream);
-  if (view_.rotation == Rotation::basis) multiply_by_basis(view_, rows, stream);
+  if (view_.rotation.kind == Rotation::basis)
+    multiply_by_basis(view_.rotation, {rows.n, rows.values, rows.units, rows.u}, stream);
   if (!writes_all_bytes_)
     POLAR_CUDA_CHECK(
         cudaMemsetAsync(rows.codes, 0, static_cast<size_t>(rows.n) * view_.row_bytes, stream));
@@ -140,7 +129,7 @@ void DeviceEncoder::encode(EncodeRequest* request) const {
   const int64_t most = std::min(request->n, kRowsAtOnce);
   const auto count_of = static_cast<size_t>(most);
   const auto dim = static_cast<size_t>(view_.dim);
-  const bool has_basis = view_.rotation == Rotation::basis;
+  const bool has_basis = view_.rotation.kind == Rotation::basis;
 
   EncodeRows rows = {};
   float* staged_x = nullptr;
@@ -149,7 +138,7 @@ void DeviceEncoder::encode(EncodeRequest* request) const {
     rows.refused = carver.take<Refused>(1);
     rows.u = carver.take<float>(count_of * dim);
     rows.lengths = carver.take<RowLength>(count_of);
-    rows.values = carver.take<int8_t>(count_of * 2 * view_.value_stride);
+    rows.values = carver.take<int8_t>(count_of * 2 * view_.rotation.value_stride);
     rows.units = carver.take<float>(has_basis ? count_of : 0);
     rows.sums = carver.take<double>(parts_.size() > 1 ? count_of * kDotSums : 0);
     staged_x = carver.take<float>(x_is_there ? 0 : count_of * dim);

@@ -2,10 +2,12 @@
 // A codec on one device, to encode there.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cuda/device_buffer.h"
 #include "cuda/encode_view.h"
+#include "cuda/rotation_tables.h"
 #include "cuda/workspace.h"
 
 namespace polarquant::cuda {
@@ -27,6 +29,8 @@ class DeviceEncoder {
   int device_;
   size_t shared_bytes_ = 0;  // of a thread block, at most
   EncodeView view_ = {};
+  int coded_dims_ = 0;
+  std::optional<RotationTables> rotation_;
   std::vector<EncodePart> parts_;
   bool writes_all_bytes_ = false;  // of codes
   DeviceBuffer tables_;

@@ -175,6 +175,11 @@ void DeviceIndex::set_lists(const ListsDescription& lists) {
   lists_ = std::make_unique<DeviceLists>(lists, view_.dim, view_.blocks());
 }
 
+void DeviceIndex::set_queries(const QueryDescription& queries) {
+  const CurrentDevice current(device_);
+  queries_ = std::make_unique<QueryPreparation>(queries, view_);
+}
+
 void DeviceIndex::finish() {
   const CurrentDevice current(device_);
   // The bytes that kernels read ahead.
@@ -205,7 +210,8 @@ void DeviceIndex::measure_squared_norms() {
 
 size_t DeviceIndex::memory_bytes() const {
   return sketches_.bytes() + payloads_.bytes() + tables_.bytes() + cells_.bytes() + plan_.bytes() +
-         (lists_ != nullptr ? lists_->memory_bytes() : 0) + workspaces_.idle_bytes();
+         (lists_ != nullptr ? lists_->memory_bytes() : 0) +
+         (queries_ != nullptr ? queries_->memory_bytes() : 0) + workspaces_.idle_bytes();
 }
 
 }  // namespace polarquant::cuda

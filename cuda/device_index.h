@@ -9,6 +9,7 @@
 #include "cuda/code_view.h"
 #include "cuda/device_buffer.h"
 #include "cuda/device_lists.h"
+#include "cuda/query_preparation.h"
 #include "cuda/workspace.h"
 
 namespace polarquant::cuda {
@@ -25,6 +26,8 @@ class DeviceIndex {
   void copy_rows(const DeviceIndex& from, const int64_t* rows);
   /// Makes it an inverted file.
   void set_lists(const ListsDescription& lists);
+  /// Lets searches take queries in the device's memory.
+  void set_queries(const QueryDescription& queries);
   /// To be called when all blocks are there.
   void finish();
 
@@ -35,6 +38,8 @@ class DeviceIndex {
   const CodeView& code() const { return view_; }
   /// Null unless it is an inverted file.
   const DeviceLists* lists() const { return lists_.get(); }
+  /// Null unless queries may lie in the device's memory.
+  const QueryPreparation* queries() const { return queries_.get(); }
   size_t memory_bytes() const;
 
   WorkspacePool& workspaces() const { return workspaces_; }
@@ -55,6 +60,7 @@ class DeviceIndex {
   DeviceBuffer cells_;
   DeviceBuffer plan_;
   std::unique_ptr<DeviceLists> lists_;
+  std::unique_ptr<QueryPreparation> queries_;
   mutable WorkspacePool workspaces_;
 };
 

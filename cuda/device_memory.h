@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "cuda/device_buffer.h"
+#include "cuda/interface.h"
 
 namespace polarquant::cuda {
 
@@ -15,6 +16,15 @@ inline bool is_on_device(const void* pointer) {
   cudaPointerAttributes attributes;
   POLAR_CUDA_CHECK(cudaPointerGetAttributes(&attributes, pointer));
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+}
+
+/// The device whose memory it is; `own` for memory that every device reaches, kHostMemory for
+/// memory that only the host reaches as its own.
+inline int32_t device_of(const void* pointer, int32_t own) {
+  cudaPointerAttributes attributes;
+  POLAR_CUDA_CHECK(cudaPointerGetAttributes(&attributes, pointer));
+  if (attributes.type == cudaMemoryTypeManaged) return own;
+  return attributes.type == cudaMemoryTypeDevice ? attributes.device : kHostMemory;
 }
 
 /// Copies a table to its place on the device.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda/interface.h"
+#include "cuda/rotation_view.h"
 
 namespace polarquant::cuda {
 
@@ -21,9 +21,7 @@ struct EncodeView {
   int32_t dim;
   uint32_t code_bytes;
   uint32_t row_bytes;  // with factors
-  Rotation rotation;
-  int32_t transform_size;
-  float transform_scale;
+  RotationView rotation;
   int32_t is_l2;
   int32_t is_cosine;
   FactorForm factor_form;
@@ -36,15 +34,8 @@ struct EncodeView {
   double longest;
   double nearly_centre2;  // ‖x−c‖² up to this is 0
   double least_alignment;
-  const uint32_t* sign_masks;  // (9, dim)
-  const float* centre;         // (dim)
-  const float* scales;         // (segments), or null
-  // Of Rotation::basis.
-  float largest_value;    // to which the largest coordinate is rounded
-  float basis_one;        // the number that stands for 1
-  int32_t coded_dims;     // coordinates that are needed
-  uint32_t value_stride;  // bytes of a plane of a row's values
-  const int8_t* basis;    // (coded_dims in whole tiles, 2, value_stride): planes as of values
+  const float* centre;  // (dim)
+  const float* scales;  // (segments), or null
 };
 
 /// Coordinates of one rate; see EncoderPart.

@@ -10,6 +10,7 @@
 #include "cuda/device_codec.h"
 #include "cuda/device_encoder.h"
 #include "cuda/device_index.h"
+#include "cuda/device_memory.h"
 #include "cuda/interface.h"
 #include "cuda/list_search.h"
 #include "cuda/listed_scores.h"
@@ -100,6 +101,10 @@ void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failu
   guarded(failure, [&] { index->set_lists(*lists); });
 }
 
+void set_queries(DeviceIndex* index, const QueryDescription* queries, Failure* failure) {
+  guarded(failure, [&] { index->set_queries(*queries); });
+}
+
 void search_index(const DeviceIndex* index, const SearchRequest* request, Failure* failure) {
   guarded(failure, [&] {
     if (index->lists() != nullptr) {
@@ -107,6 +112,24 @@ void search_index(const DeviceIndex* index, const SearchRequest* request, Failur
     } else {
       search(*index, *request);
     }
+  });
+}
+
+void find_memory(const DeviceIndex* index, int32_t count, const void* const* pointers,
+                 int32_t* found, Failure* failure) {
+  guarded(failure, [&] {
+    const CurrentDevice current(index->device());
+    for (int32_t i = 0; i < count; ++i) found[i] = device_of(pointers[i], index->device());
+  });
+}
+
+void copy(const DeviceIndex* index, void* to, const void* from, size_t bytes, void* stream,
+          Failure* failure) {
+  guarded(failure, [&] {
+    const CurrentDevice current(index->device());
+    auto* on = static_cast<cudaStream_t>(stream);
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, on));
+    POLAR_CUDA_CHECK(cudaStreamSynchronize(on));
   });
 }
 
@@ -171,7 +194,10 @@ polarquant_cuda_functions() {
                                       write_blocks,
                                       finish,
                                       set_lists,
+                                      set_queries,
                                       search_index,
+                                      find_memory,
+                                      copy,
                                       score_listed_rows,
                                       read_rows,
                                       copy_rows,

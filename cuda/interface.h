@@ -29,6 +29,7 @@ inline constexpr int kMaxStages = 2;
 /// Rates that segments of a trained code can have.
 inline constexpr int kMaxParts = 13;
 inline constexpr int kDeviceNameBytes = 256;
+inline constexpr int32_t kHostMemory = -1;
 /// Rows are numbered by 32 bits on a device.
 inline constexpr int64_t kMaxRows = int64_t{4294967295} - kBlockRows;
 
@@ -102,6 +103,32 @@ struct Int8Description {
   double loss_of_squared_norm;
 };
 
+enum class Rotation : int32_t { none, hadamard, basis };
+
+struct RotationDescription {
+  Rotation kind;
+  int32_t transform_size;
+  float transform_scale;     // 1/√transform_size
+  int32_t basis_one;         // the number that stands for 1 in `basis`
+  int32_t most_basis_value;  // to which the largest coordinate is rounded before (rotation.h)
+  int32_t reserved;
+  const uint32_t* sign_masks;  // (9, dim), of a hadamard rotation
+  const int16_t* basis;        // (dim, dim), of Rotation::basis
+};
+
+/// The longest queries that devices prepare.
+inline constexpr int kMostPreparedDims = 8192;
+
+/// What a device needs of a codec to prepare queries itself; names as in Codec::centre_query.
+struct QueryDescription {
+  RotationDescription rotation;
+  const float* centre;  // (dim)
+  double centre_norm;
+  int32_t is_cosine;  // the codec takes queries at length 1
+  int32_t reserved;
+  Int8Description values;
+};
+
 /// The lists of an inverted file. Their rows follow one another on a device, each list's from a new
 /// block on; a row's number is its block times kBlockRows and its place there.
 struct ListsDescription {
@@ -151,19 +178,41 @@ struct ListFilter {
   uint32_t is_few;  // and such as SearchRequest::ranks_few is about
 };
 
+/// Queries in the device's memory, which the device prepares.
+struct ResidentQueries {
+  const float* queries;  // (nq, dim); null: the request has prepared ones
+  int32_t normalizes;    // they are taken at length 1 first, as by MetricInput
+  int32_t reserved;
+  /// Out, in host memory: not 0 where one is not finite, or nearly too long or too short, so that
+  /// what was found is of no use and the host has to look at them.
+  uint32_t* refused;
+};
+
+/// A bit for each row in the device's memory, in words whose bits after the last are any; rows
+/// without one are left out.
+struct ResidentBits {
+  const uint64_t* words;
+  int64_t count;
+};
+
 struct SearchRequest {
   int64_t nq;
   int64_t k;
+  int64_t results;  // 1 to k: the first of k by score, which are written
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
   const QueryConstants* constants;  // (nq); for inverted files null, as are values
   const int8_t* values;             // (nq, padded_dim)
   const float* rotated;             // (nq, dim)
+  ResidentQueries resident;         // in the place of what is prepared
   const uint64_t* allowed;          // a word for each block, bit i for its row i; null: every row
+  ResidentBits resident_allowed;    // in the place of `allowed`; not for inverted files
   void* stream;                     // a cudaStream_t
-  float* scores;                    // (nq, k)
-  int64_t* rows;                    // (nq, k), −1 for none
-  // (nq, k), by which each row was chosen, larger is better; −inf for none. May be null.
+  int32_t scores_are_there;         // in the device's memory, not the host's; not of inverted files
+  int32_t rows_are_there;
+  float* scores;  // (nq, results)
+  int64_t* rows;  // (nq, results), −1 for none
+  // (nq, results), by which each row was chosen, larger is better; −inf for none. May be null.
   float* similarity;
   // For inverted files, which make a query's values for each list.
   int64_t nprobe;           // 1 to the number of lists
@@ -204,8 +253,6 @@ struct Failure {
   char text[508];
 };
 
-enum class Rotation : int32_t { none, hadamard, basis };
-
 /// Coordinates first … first+dim−1, coded at one rate: all of a row, or a run of a plan's segments.
 struct EncoderPart {
   CodeKind kind;      // magnitudes: of whole segments
@@ -228,8 +275,7 @@ struct EncoderDescription {
   int32_t reserved;
   const EncoderPart* part;  // (parts), in order
   const float* scales;      // (segments), by which coordinates are divided; null: 1
-  Rotation rotation;
-  int32_t transform_size;
+  RotationDescription rotation;
   int32_t is_l2;
   int32_t is_cosine;
   FactorForm factor_form;
@@ -237,17 +283,12 @@ struct EncoderDescription {
   float bias_unit;
   float min_scale;
   float max_scale;
-  float transform_scale;  // 1/√transform_size
   double root_dim;
   double shortest;  // of ‖x−c‖: below it the row is the centre
   double longest;
   double nearly_centre2;  // ‖x−c‖² up to this is 0
   double least_alignment;
-  const uint32_t* sign_masks;  // (9, dim), of a hadamard rotation
-  const int16_t* basis;        // (dim, dim), of Rotation::basis, in units of 1/basis_one
-  int32_t basis_one;
-  int32_t most_basis_value;  // to which the largest coordinate is rounded before (rotation.h)
-  const float* centre;       // (dim)
+  const float* centre;  // (dim)
 };
 
 /// Why a row cannot be coded.
@@ -307,7 +348,16 @@ struct FunctionTable {
   /// Once, between create and finish: makes the index an inverted file, whose rows are those of the
   /// lists rounded up to whole blocks.
   void (*set_lists)(DeviceIndex* index, const ListsDescription* lists, Failure* failure);
+  /// Once, between create and finish: lets searches take queries in the device's memory.
+  void (*set_queries)(DeviceIndex* index, const QueryDescription* queries, Failure* failure);
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
+  /// Whose memory each of `count` pointers is into: kHostMemory, or a device's number; the index's
+  /// own where both reach it.
+  void (*find_memory)(const DeviceIndex* index, int32_t count, const void* const* pointers,
+                      int32_t* found, Failure* failure);
+  /// Copies between host and device memory, on a cudaStream_t, which is waited for.
+  void (*copy)(const DeviceIndex* index, void* to, const void* from, size_t bytes, void* stream,
+               Failure* failure);
   void (*score_listed)(const DeviceIndex* index, const ListedRowsRequest* request,
                        Failure* failure);
   /// Copies n rows to the host, as the rows of blocks, in this order: `sketches` and `payloads`

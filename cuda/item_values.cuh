@@ -187,10 +187,16 @@ __device__ inline void add_word(const CodeView& code, int segment, double square
   }
 }
 
+/// How the words of a segment's values lie: those of a group8 together, or word u of all groups8
+/// together (arrange_values in query_values.cu).
+enum class WordOrder { by_groups, by_words };
+
 /// Writes a residual query's values, and sums them.
+template <WordOrder kOrder = WordOrder::by_groups>
 __device__ inline Int8Sums write_values(const CodeView& code, const ResidualQuery& query,
                                         const ValueSteps& steps, bool bounded, int8_t* values) {
   const int lane = threadIdx.x % kHalfWarp;
+  const int place = kOrder == WordOrder::by_groups ? lane : lane % 4 * 4 + lane / 4;
   Int8Word sketch[kMaxSketchWords] = {};
   Int8Sums sums;
   for (int segment = 0; segment < code.segments; ++segment) {
@@ -206,7 +212,7 @@ __device__ inline Int8Sums write_values(const CodeView& code, const ResidualQuer
       word |= static_cast<uint32_t>(own.value[b] & 255) << (8 * b);
       own.squares += own.value[b] * own.value[b];
     }
-    reinterpret_cast<uint32_t*>(values + segment * kSegmentDims)[lane] = word;
+    reinterpret_cast<uint32_t*>(values + segment * kSegmentDims)[place] = word;
     if (!bounded) continue;
     own.squares = half_warp_sum(own.squares);
     const double step = stage == 0 ? steps.step[0] : steps.step[1];
@@ -325,6 +331,27 @@ __device__ inline void set_bounds(const CodeView& code, const Int8Description& v
   query->first_slope = static_cast<float>(length * values.first_stage_scale * first_step);
   query->first_margin =
       static_cast<float>(exactness * sqrt(sums.norm2) * length * values.first_stage_error);
+}
+
+/// All but the bounds.
+__device__ inline QueryConstants make_constants(const CodeView& code, const Int8Description& values,
+                                                const ResidualQuery& query,
+                                                const ValueSteps& steps) {
+  const bool is_l2 = code.is_l2 != 0;
+  QueryConstants constants = {};
+  constants.base = is_l2 ? -query.offset : query.offset;
+  constants.weight = is_l2 ? 1.0F : query.bias_weight;
+  for (int s = 0; s < code.stages; ++s)
+    constants.dot_scale[s] = (is_l2 ? 2.0F : 1.0F) * steps.step[s] * values.stage_step[s];
+  constants.offset = query.offset;
+  constants.bias_weight = query.bias_weight;
+  return constants;
+}
+
+/// Larger ones leave no row out, and would overflow (src/scan/model/scan_query.cc).
+inline float limited_exactness(float exactness) {
+  constexpr float kMaxExactness = 65536;
+  return exactness < kMaxExactness ? exactness : kMaxExactness;
 }
 
 }  // namespace polarquant::cuda

@@ -76,11 +76,11 @@ struct GroupOutput {
   int64_t* rows;      // (nq, k)
   float* scores;      // (nq, k)
   float* similarity;  // (nq, k)
-  uint32_t* counts;   // (nq), of `best`
+  uint32_t* counts;   // (nq), of `best`; and one more, whether a query is refused
 
   static size_t bytes(const GroupPlan& plan) {
     return static_cast<size_t>(plan.nq * plan.k) * (sizeof(int64_t) + 2 * sizeof(float)) +
-           static_cast<size_t>(plan.nq) * sizeof(uint32_t);
+           static_cast<size_t>(plan.nq + 1) * sizeof(uint32_t);
   }
   GroupOutput() = default;
   GroupOutput(uint8_t* base, const GroupPlan& plan)
@@ -92,6 +92,7 @@ struct GroupOutput {
 
 /// Memory of a group, carved from a workspace.
 struct GroupMemory {
+  RotatedQueries queries;  // where the device prepares them
   uint8_t* input;
   uint8_t* output;
   Ranked* coarse;  // (nq, lists)
@@ -177,6 +178,7 @@ class ListGroupSearch {
 
  private:
   bool is_bounded() const { return request_.bounded != 0; }
+  bool is_resident() const { return request_.resident.queries != nullptr; }
 
   size_t carve_parts(const GroupPlan& plan, void* base) {
     Carver carver(base);
@@ -212,11 +214,33 @@ class ListGroupSearch {
       output_ = GroupOutput(memory_.output, plan);
       memory_.best.counts = output_.counts;
     }
+    if (is_resident()) index_.queries()->take_scratch(&carver, nq, &memory_.queries);
     return carver.used();
   }
 
-  /// Through pinned memory, so that the stream copies.
   void upload(int64_t first_query) {
+    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0,
+                                     static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
+    if (is_resident()) {
+      prepare(first_query);
+    } else {
+      copy_prepared(first_query);
+    }
+  }
+  void prepare(int64_t first_query) {
+    RotatedQueries& queries = memory_.queries;
+    queries.n = plan_.nq;
+    queries.given = request_.resident.queries + first_query * code_.dim;
+    queries.normalizes = request_.resident.normalizes;
+    queries.taken = input_.queries;
+    queries.rotated = input_.rotated;
+    queries.terms = input_.terms;
+    queries.refused = output_.counts + plan_.nq;
+    POLAR_CUDA_CHECK(cudaMemsetAsync(queries.refused, 0, sizeof(uint32_t), stream_));
+    index_.queries()->rotate(queries, stream_);
+  }
+  /// Through pinned memory, so that the stream copies.
+  void copy_prepared(int64_t first_query) {
     const GroupInput staged(workspace_.pinned.as<uint8_t>(), plan_, code_.dim);
     const auto first = static_cast<size_t>(first_query);
     const auto dim = static_cast<size_t>(code_.dim);
@@ -229,8 +253,6 @@ class ListGroupSearch {
     POLAR_CUDA_CHECK(cudaMemcpyAsync(memory_.input, staged.terms,
                                      GroupInput::bytes(plan_, code_.dim), cudaMemcpyHostToDevice,
                                      stream_));
-    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0,
-                                     static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
   }
 
   /// Finds the probed lists of each query and the seeds among them, and orders the items.
@@ -294,6 +316,7 @@ class ListGroupSearch {
     POLAR_CUDA_CHECK(cudaMemcpyAsync(fetched.rows, memory_.output, GroupOutput::bytes(plan_),
                                      cudaMemcpyDeviceToHost, stream_));
     POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    if (is_resident() && fetched.counts[plan_.nq] != 0) *request_.resident.refused = 1;
     const uint32_t most = *std::max_element(fetched.counts, fetched.counts + plan_.nq);
     if (most > plan_.list_rows) return false;
     const auto first = static_cast<size_t>(first_query * plan_.k);

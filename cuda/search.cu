@@ -16,6 +16,8 @@
 #include "cuda/candidate_scores.h"
 #include "cuda/final_scores.h"
 #include "cuda/query_values.h"
+#include "cuda/resident_bits.h"
+#include "cuda/result_copies.h"
 #include "cuda/select_best.h"
 #include "cuda/sketch_scan.h"
 #include "cuda/tile_scan.h"
@@ -68,17 +70,18 @@ struct GroupMemory {
   float* rotated;
   int8_t* tile_values;  // for trained codes, as are these
   TileTerms* tile_terms;
+  RotatedQueries queries;  // where the device prepares them
   Ranked* thresholds;
-  uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
+  /// (3, nq): of `first`, of `best`, and what reaches thresholds of `first`; and one more, whether
+  /// a query is refused.
+  uint32_t* counts;
   RankedLists first;  // candidates, or matches that get bounds
   RankedLists best;
   Ranked* promising;  // (nq, warps of the sketch scan) or (nq, sampled groups)
   Ranked* chosen;     // (nq, k)
   Ranked* exact;      // (nq, k)
   float* exact_scores;
-  float* scores;
-  int64_t* rows;
-  float* similarity;  // where it is wanted, else null
+  GroupResults results;
 };
 
 class GroupSearch {
@@ -90,6 +93,7 @@ class GroupSearch {
         code_(index.code()),
         mask_{allowed, code_.rows},
         stream_(static_cast<cudaStream_t>(request.stream)),
+        copies_(request, stream_),
         workspace_(workspace) {}
 
   GroupPlan plan(int64_t nq) const {
@@ -121,7 +125,13 @@ class GroupSearch {
   void run(const GroupPlan& plan, int64_t first_query, size_t reserved) {
     plan_ = plan;
     carve(reserved);
-    upload(first_query);
+    if (is_resident()) {
+      prepare(first_query);
+    } else {
+      upload(first_query);
+    }
+    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0,
+                                     static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
     if (plan_.staged) {
       if (!search_by_stages(first_query)) search_by_tiles(first_query);
     } else {
@@ -136,6 +146,7 @@ class GroupSearch {
   }
 
  private:
+  bool is_resident() const { return request_.resident.queries != nullptr; }
   void plan_tiles(GroupPlan* plan) const {
     plan->tile = plan_tile_scan(code_, static_cast<int>(plan->nq), index_.shared_bytes());
     const int64_t blocks = code_.blocks();
@@ -165,14 +176,15 @@ class GroupSearch {
     const auto k = static_cast<size_t>(request_.k);
     const auto padded_dim = static_cast<size_t>(code_.padded_dim());
     memory_.constants = carver.take<QueryConstants>(nq);
-    memory_.raw_values = carver.take<int8_t>(nq * padded_dim);
+    memory_.raw_values = carver.take<int8_t>(is_resident() ? 0 : nq * padded_dim);
     memory_.values = carver.take<int8_t>(nq * padded_dim);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
     const size_t trained = code_.is_trained() ? nq : 0;
     memory_.tile_values = carver.take<int8_t>(trained * padded_dim);
     memory_.tile_terms = carver.take<TileTerms>(trained);
     memory_.thresholds = carver.take<Ranked>(nq);
-    memory_.counts = carver.take<uint32_t>(3 * nq);
+    memory_.counts = carver.take<uint32_t>(3 * nq + 1);
+    if (is_resident()) carve_queries(plan, &carver);
     const uint32_t first_rows =
         plan.staged ? std::max(plan.candidate_rows, plan.list_rows) : plan.list_rows;
     memory_.first = {carver.take<Ranked>(plan.reranks ? nq * first_rows : 0), memory_.counts,
@@ -182,10 +194,18 @@ class GroupSearch {
     memory_.chosen = carver.take<Ranked>(nq * k);
     memory_.exact = carver.take<Ranked>(nq * k);
     memory_.exact_scores = carver.take<float>(nq * k);
-    memory_.scores = carver.take<float>(nq * k);
-    memory_.rows = carver.take<int64_t>(nq * k);
-    memory_.similarity = wants_similarity() ? carver.take<float>(nq * k) : nullptr;
+    memory_.results = copies_.take(&carver, plan.nq);
     return carver.used();
+  }
+  void carve_queries(const GroupPlan& plan, Carver* carver) {
+    const auto nq = static_cast<size_t>(plan.nq);
+    RotatedQueries& queries = memory_.queries;
+    queries.n = plan.nq;
+    queries.normalizes = request_.resident.normalizes;
+    queries.rotated = memory_.rotated;
+    queries.terms = carver->take<QueryTerms>(nq);
+    queries.refused = memory_.counts + 3 * nq;
+    index_.queries()->take_scratch(carver, nq, &queries);
   }
   void carve(size_t reserved) {
     carve_parts(plan_, workspace_.device.as<uint8_t>() + reserved);
@@ -203,11 +223,11 @@ class GroupSearch {
         sizeof(QueryConstants) + padded_dim + static_cast<size_t>(code_.dim) * sizeof(float);
     return static_cast<size_t>(plan.nq) * query;
   }
-  bool wants_similarity() const { return request_.similarity != nullptr; }
+  size_t count_bytes(const GroupPlan& plan) const {
+    return (3 * static_cast<size_t>(plan.nq) + 1) * sizeof(uint32_t);
+  }
   size_t output_bytes(const GroupPlan& plan) const {
-    const size_t row = sizeof(float) * (wants_similarity() ? 2 : 1) + sizeof(int64_t);
-    return static_cast<size_t>(plan.nq) *
-           (static_cast<size_t>(request_.k) * row + 3 * sizeof(uint32_t));
+    return copies_.pinned_bytes(plan.nq) + count_bytes(plan);
   }
 
   /// Through pinned memory, so that the stream copies.
@@ -230,7 +250,15 @@ class GroupSearch {
     upload_part(memory_.rotated, request_.rotated + first * dim, nq * dim, &used);
     upload_part(memory_.raw_values, request_.values + first * padded_dim, nq * padded_dim, &used);
     arrange_values(code_, static_cast<int>(nq), memory_.raw_values, memory_.values, stream_);
-    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0, nq * sizeof(Ranked), stream_));
+  }
+  /// Instead of `upload`, of queries that are there.
+  void prepare(int64_t first_query) {
+    RotatedQueries& queries = memory_.queries;
+    queries.given = request_.resident.queries + first_query * code_.dim;
+    POLAR_CUDA_CHECK(cudaMemsetAsync(queries.refused, 0, sizeof(uint32_t), stream_));
+    index_.queries()->rotate(queries, stream_);
+    index_.queries()->make_values(code_, queries, {request_.exactness, plan_.bounded},
+                                  memory_.constants, memory_.values, stream_);
   }
 
   void clear_counts() {
@@ -264,23 +292,17 @@ class GroupSearch {
   /// ranked.
   bool finish(int64_t first_query) {
     const auto nq = static_cast<size_t>(plan_.nq);
-    const auto k = static_cast<size_t>(request_.k);
     select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
+    const GroupResults to = copies_.places(memory_.results, first_query);
     final_scores(code_, queries_, {}, nullptr, memory_.chosen, request_.k, memory_.exact,
-                 memory_.exact_scores, memory_.scores, memory_.rows, memory_.similarity, stream_);
-    uint8_t* out = workspace_.pinned.as<uint8_t>() + input_bytes(plan_) / 8 * 8;
-    auto* rows = reinterpret_cast<int64_t*>(out);
-    auto* scores = reinterpret_cast<float*>(rows + nq * k);
-    float* similarity = scores + nq * k;
-    auto* counts = reinterpret_cast<uint32_t*>(similarity + (wants_similarity() ? nq * k : 0));
-    const auto fetch = [&](void* to, const void* from, size_t bytes) {
-      POLAR_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
-    };
-    fetch(rows, memory_.rows, nq * k * sizeof(int64_t));
-    fetch(scores, memory_.scores, nq * k * sizeof(float));
-    if (wants_similarity()) fetch(similarity, memory_.similarity, nq * k * sizeof(float));
-    fetch(counts, memory_.counts, 3 * nq * sizeof(uint32_t));
+                 memory_.exact_scores, to.scores, to.rows, to.similarity, stream_);
+    uint8_t* out = workspace_.pinned.as<uint8_t>() + (input_bytes(plan_) + 7) / 8 * 8;
+    auto* counts = reinterpret_cast<uint32_t*>(out + copies_.pinned_bytes(plan_.nq));
+    copies_.begin(to, first_query, plan_.nq, out);
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(counts, memory_.counts, count_bytes(plan_),
+                                     cudaMemcpyDeviceToHost, stream_));
     POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    if (is_resident() && counts[3 * nq] != 0) *request_.resident.refused = 1;
     candidates_fit_ = true;
     candidates_will_fit_ = true;
     bool all_fit = true;
@@ -294,11 +316,7 @@ class GroupSearch {
       candidates_fit_ = candidates_fit_ && few_reach && counts[q] <= capacity;
     }
     if (!all_fit || !candidates_fit_) return false;
-    const size_t first = static_cast<size_t>(first_query) * k;
-    std::memcpy(request_.rows + first, rows, nq * k * sizeof(int64_t));
-    std::memcpy(request_.scores + first, scores, nq * k * sizeof(float));
-    if (wants_similarity())
-      std::memcpy(request_.similarity + first, similarity, nq * k * sizeof(float));
+    copies_.end(first_query, plan_.nq, out);
     return true;
   }
 
@@ -367,6 +385,7 @@ class GroupSearch {
   const CodeView& code_;
   RowMask mask_;
   cudaStream_t stream_;
+  ResultCopies copies_;
   Workspace& workspace_;
   GroupPlan plan_;
   GroupMemory memory_ = {};
@@ -378,7 +397,7 @@ class GroupSearch {
 }  // namespace
 
 void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
-  const auto count = static_cast<size_t>(request.nq * request.k);
+  const auto count = static_cast<size_t>(request.nq * request.results);
   constexpr float kInfinity = __builtin_huge_valf();
   std::fill_n(request.scores, count, index.code().is_l2 != 0 ? kInfinity : -kInfinity);
   std::fill_n(request.rows, count, int64_t{-1});
@@ -393,10 +412,10 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   const WorkspaceLease lease(index.workspaces(), stream);
   Workspace& workspace = *lease;
 
-  const size_t allowed_bytes =
-      request.allowed != nullptr
-          ? (static_cast<size_t>(index.code().blocks()) * sizeof(uint64_t) + 255) / 256 * 256
-          : 0;
+  const bool has_resident_filter = request.resident_allowed.words != nullptr;
+  const bool has_filter = request.allowed != nullptr || has_resident_filter;
+  const auto words = static_cast<size_t>(index.code().blocks());
+  const size_t allowed_bytes = has_filter ? (words * sizeof(uint64_t) + 255) / 256 * 256 : 0;
   // The largest group whose lists fit.
   GroupSearch sizes(index, request, nullptr, workspace);
   int64_t group = std::min(request.nq, kMaxGroupQueries);
@@ -406,12 +425,12 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   const GroupPlan full = sizes.plan(group);
   workspace.device.need(allowed_bytes + sizes.device_bytes(full));
   workspace.pinned.need(sizes.pinned_bytes(full) + sizeof(int64_t));
-  const uint64_t* allowed = nullptr;
-  if (request.allowed != nullptr) {
-    POLAR_CUDA_CHECK(cudaMemcpyAsync(workspace.device.as<void>(), request.allowed,
-                                     static_cast<size_t>(index.code().blocks()) * sizeof(uint64_t),
+  auto* allowed = has_filter ? workspace.device.as<uint64_t>() : nullptr;
+  if (has_resident_filter) {
+    copy_bits(request.resident_allowed, index.code().blocks(), allowed, stream);
+  } else if (has_filter) {
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(allowed, request.allowed, words * sizeof(uint64_t),
                                      cudaMemcpyHostToDevice, stream));
-    allowed = workspace.device.as<uint64_t>();
   }
   GroupSearch search(index, request, allowed, workspace);
   for (int64_t first = 0; first < request.nq; first += group)

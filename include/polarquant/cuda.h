@@ -96,19 +96,29 @@ POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int
 POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
 
 /*
- * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
- * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search give with
- * these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1. options:
- * NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied,
- * ef_search is to be 0, and so are nprobe unless it was an inverted file, and k_factor unless it
- * was a refinement: else POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host
- * makes of it; few rows that a filter keeps of an inverted file are scored by the host. num_threads
- * is for preparing queries, and for what the host does with results; progress is not called.
+ * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k); the same rows and
+ * scores, to the bit, as polar_blocks_search and polar_index_search give with these options
+ * (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1. options: NULL for the
+ * defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied, ef_search is
+ * to be 0, and so are nprobe unless it was an inverted file, and k_factor unless it was a
+ * refinement: else POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of
+ * it; few rows that a filter keeps of an inverted file are scored by the host. num_threads is for
+ * preparing queries, and for what the host does with results; progress is not called.
+ *
+ * Queries, scores, ids and the words of a filter's bitset are each in host memory or in a device's.
+ * An index on one device that is no refinement uses them where they lie, if that is its own memory:
+ * queries are prepared there, with the host's bits, and nothing of them passes through the host. Of
+ * an inverted file, and of rows with ids of the caller's, ids are found by the host, and so copied;
+ * an inverted file's scores, and its queries where there is a filter, are copied too. So is all of
+ * it for several devices and for refinements, where the rotation is dense ("-dense"), and beyond
+ * 8,192 dimensions. After an error results in a device's memory hold nothing of use.
+ *
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
- * and it is waited for before the call returns. An index with more than one in options.devices
- * takes NULL alone: each device works on its own default stream, and waits in a thread of its own.
- * Memory to work in is kept by the index for the next search: a search like one before on the same
- * device allocates none there. Failures of a device name it.
+ * and it is waited for before the call returns; what writes queries in the device's memory is to be
+ * put on it before, or to have ended. An index with more than one in options.devices takes NULL
+ * alone: each device works on its own default stream, and waits in a thread of its own. Memory to
+ * work in is kept by the index for the next search: a search like one before on the same device
+ * allocates none there. Failures of a device name it.
  */
 POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
                                                const float* queries, int64_t k,

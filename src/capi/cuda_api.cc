@@ -8,36 +8,22 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
+#include "src/capi/cuda_handle.h"
 #include "src/capi/cuda_options.h"
+#include "src/capi/cuda_search.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
-#include "src/capi/metric_input.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
 #include "src/device/cuda_encoder.h"
-#include "src/device/cuda_index.h"
 #include "src/device/cuda_library.h"
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
-#include "src/capi/cuda_refinement.h"
 #include "src/capi/index_handle.h"
 #include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/scan/stores/row_store.h"
 #endif
-
-struct polar_cuda_index {
-  std::unique_ptr<polarquant::device::CudaIndex> index;
-  /// The metric of the queries: cosine where they are still to be normalized.
-  polarquant::Metric metric;
-#ifdef POLARQUANT_HAS_FAISS
-  std::unique_ptr<polarquant::capi::CudaRefinement> refinement;  // null: what is found is returned
-
-  bool refines() const { return refinement != nullptr; }
-#else
-  bool refines() const { return false; }
-#endif
-};
 
 struct polar_cuda_encoder {
   std::unique_ptr<polarquant::device::CudaEncoder> encoder;
@@ -214,18 +200,12 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     const polar_cuda_index& checked = require_object("index", index);
     require_count("nq", nq, 0);
     require_count("k", k, 1);
-    const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
-    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options);
+    require_array("queries", queries, nq, checked.index->dim(), sizeof(float));
+    const SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
     require_options_of(checked, request.options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-#ifdef POLARQUANT_HAS_FAISS
-    if (checked.refines()) {
-      const CallThreads threads(request.threads);
-      return checked.refinement->search(*checked.index, request, stream, {scores, ids});
-    }
-#endif
-    checked.index->search(request, stream, {scores, ids});
+    search_cuda_index({checked, request, read_bitset(options), stream, {scores, ids}});
   });
 }
 

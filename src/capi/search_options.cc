@@ -62,6 +62,12 @@ SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& g
           .progress = inside_call(rows.use, report_to(read.progress, read.progress_user))};
 }
 
+polar_bitset read_bitset(const polar_search_options* options) {
+  const polar_filter* filter = read_options(options).filter;
+  if (filter == nullptr || filter->kind != POLAR_FILTER_BITSET) return {nullptr, 0};
+  return filter->bitset;
+}
+
 }  // namespace polarquant::capi
 
 extern "C" void polar_search_options_init_sized(polar_search_options* options, size_t struct_size) {

@@ -19,4 +19,7 @@ struct SearchedRows {
 SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& goal,
                            const polar_search_options* options, const SearchedRows& rows = {});
 
+/// The bitset that their filter is; no words for another filter, or none.
+polar_bitset read_bitset(const polar_search_options* options);
+
 }  // namespace polarquant::capi

@@ -142,6 +142,11 @@ DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const floa
       rotated(static_cast<size_t>(nq) * dim),
       terms(static_cast<size_t>(nq)) {}
 
+DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, const cuda::ResidentQueries& queries)
+    : DeviceQueries(scan_codec, 0, nullptr) {
+  resident = queries;
+}
+
 void DeviceQueries::put(int64_t at, const PreparedQuery& prepared) {
   const auto query = static_cast<size_t>(at);
   terms[query] = {prepared.offset, prepared.bias_weight};
@@ -180,6 +185,11 @@ cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
   const auto from = static_cast<size_t>(first);
   cuda::SearchRequest request = {};
   request.nq = count;
+  if (resident.queries != nullptr) {
+    request.resident = resident;
+    request.resident.queries += from * dim;
+    return request;
+  }
   request.rotated = rotated.data() + from * dim;
   if (given != nullptr) {
     request.queries = given + from * dim;

@@ -35,6 +35,8 @@ struct DeviceQueries {
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq);
   /// For an inverted file, which makes values itself. queries: (nq, dim), borrowed.
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries);
+  /// Those in the device's memory, which it prepares.
+  DeviceQueries(const ScanCodec& scan_codec, const cuda::ResidentQueries& queries);
   void put(int64_t at, const PreparedQuery& prepared);
   /// Not for an inverted file.
   void put_values(int64_t at, const ScanQuery& scan);
@@ -44,7 +46,8 @@ struct DeviceQueries {
 
   size_t padded_dim;
   size_t dim;
-  const float* given = nullptr;  // for an inverted file
+  const float* given = nullptr;         // for an inverted file
+  cuda::ResidentQueries resident = {};  // then there are none of the following
   std::vector<cuda::QueryConstants> constants;
   std::vector<int8_t> values;
   std::vector<float> rotated;

@@ -10,6 +10,7 @@
 #include "src/codec/magnitude_planes.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
+#include "src/device/cuda_query_description.h"
 #include "src/device/cuda_row_description.h"
 
 namespace polarquant::device {
@@ -77,22 +78,6 @@ std::vector<float> segment_scales(const Codec& codec) {
   return scales;
 }
 
-void describe_rotation(const Rotation& rotation, int dim, cuda::EncoderDescription* description) {
-  if (rotation.kind() == RotationKind::hadamard) {
-    const HadamardTables tables = rotation.tables();
-    description->rotation = cuda::Rotation::hadamard;
-    description->transform_size = tables.transform_size;
-    description->transform_scale =
-        static_cast<float>(1 / std::sqrt(static_cast<double>(tables.transform_size)));
-    description->sign_masks = tables.sign_masks;
-  } else if (rotation.kind() == RotationKind::pca) {
-    description->rotation = cuda::Rotation::basis;
-    description->basis = rotation.basis().data();
-    description->basis_one = kBasisOne;
-    description->most_basis_value = most_basis_value(dim);
-  }
-}
-
 }  // namespace
 
 CudaEncoder::CudaEncoder(const Codec& codec, int32_t device)
@@ -111,7 +96,7 @@ CudaEncoder::CudaEncoder(const Codec& codec, int32_t device)
   description.parts = static_cast<int32_t>(parts.size());
   description.part = parts.data();
   description.scales = scales.empty() ? nullptr : scales.data();
-  describe_rotation(codec.rotation(), dim_, &description);
+  description.rotation = describe_rotation(codec.rotation(), dim_);
   description.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
   description.is_cosine = codec.metric() == Metric::cosine ? 1 : 0;
   description.factor_form = cuda_factor_form(format.form);

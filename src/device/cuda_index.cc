@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "src/device/cuda_query_description.h"
 #include "src/scan/search/filter_rules.h"
 #include "src/scan/search/kept_list_search.h"
 #include "src/scan/search/more_lists.h"
@@ -58,6 +59,9 @@ CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& list_offsets)
 void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                           const ListsForDevices* lists, const CudaPlaces& list_offsets) {
   const DeviceCode code(*codec_, *scan_codec_);
+  const bool prepares = prepares_queries(*codec_);
+  cuda::QueryDescription queries = {};
+  if (prepares) queries = describe_queries(*codec_, *scan_codec_);
   sharded_ = !list_offsets.replicated && ranges.size() > 1;
   parts_.resize(ranges.size());
   threads_.run_together(ranges.size(), [&](size_t i) {
@@ -67,9 +71,11 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
       list_rows = lists_->rows_in(ranges[i]);
       list_description = lists->with_rows(list_rows);
     }
-    parts_[i] = std::make_unique<CudaRows>(
-        scan_codec_->layout(), code.description(), spans, ranges[i],
-        lists != nullptr ? &list_description : nullptr, list_offsets.devices[i]);
+    const RowsDescription described = {code.description(),
+                                       lists != nullptr ? &list_description : nullptr,
+                                       prepares ? &queries : nullptr};
+    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), described, spans, ranges[i],
+                                           list_offsets.devices[i]);
   });
 }
 
@@ -99,15 +105,22 @@ std::shared_ptr<const RowCopiesElsewhere> CudaIndex::copies_of(const RowFilter& 
   }
 }
 
-DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
-                                 int threads) const {
-  DeviceQueries device_queries = lists_ != nullptr ? DeviceQueries(*scan_codec_, nq, queries)
-                                                   : DeviceQueries(*scan_codec_, nq);
-  for_each_query(nq, threads, [&](int64_t q) {
+DeviceQueries CudaIndex::prepare(const SearchRequest& wanted, int64_t first,
+                                 const Request& request) const {
+  if (request.arrays->queries.queries != nullptr) {
+    cuda::ResidentQueries there = request.arrays->queries;
+    there.queries += first * dim();
+    return DeviceQueries(*scan_codec_, there);
+  }
+  const float* queries = wanted.queries + first * dim();
+  DeviceQueries device_queries = lists_ != nullptr
+                                     ? DeviceQueries(*scan_codec_, request.nq, queries)
+                                     : DeviceQueries(*scan_codec_, request.nq);
+  for_each_query(request.nq, request.threads, [&](int64_t q) {
     const PreparedQuery prepared = codec_->prepare_query(queries + q * dim());
     device_queries.put(q, prepared);
     if (lists_ == nullptr)
-      device_queries.put_values(q, make_scan_query(*scan_codec_, prepared, exactness));
+      device_queries.put_values(q, make_scan_query(*scan_codec_, prepared, request.exactness));
   });
   return device_queries;
 }
@@ -131,36 +144,28 @@ cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, Part
     own.wanted_rows = request.list_filter->wanted_rows();
     own.ranks_few = request.ranks_few + range.first;
   }
+  own.resident_allowed = request.arrays->allowed;
+  own.scores_are_there = request.arrays->scores ? 1 : 0;
+  own.rows_are_there = request.arrays->ids ? 1 : 0;
   own.stream = request.stream;
   return own;
 }
 
 void CudaIndex::search_copies(const DeviceQueries& queries, const Request& request) const {
-  const int64_t kept = request.kept;
-  const bool chooses = kept > request.k;
-  std::vector<float> kept_scores(chooses ? static_cast<size_t>(request.nq * kept) : 0);
-  std::vector<int64_t> kept_rows(kept_scores.size());
-  float* scores = chooses ? kept_scores.data() : request.scores;
-  int64_t* rows = chooses ? kept_rows.data() : request.rows;
   const std::vector<PartRange> ranges = split_evenly(request.nq, std::ssize(parts_), 1);
   const size_t first_part = next_part_.fetch_add(ranges.size());
   threads_.run_together(ranges.size(), [&](size_t i) {
     const size_t part = (first_part + i) % parts_.size();
     const PartRange& range = ranges[i];
     cuda::SearchRequest own = device_request(queries, range, request);
-    own.k = kept;
-    own.scores = scores + range.first * kept;
-    own.rows = rows + range.first * kept;
+    own.k = request.kept;
+    own.results = request.k;
+    own.scores = request.scores + range.first * request.k;
+    own.rows = request.rows + range.first * request.k;
     searched_rows(part, request).search(own);
     if (request.kept_rows != nullptr)
-      request.kept_rows->number(part, {own.rows, static_cast<size_t>(range.count * kept)});
+      request.kept_rows->number(part, {own.rows, static_cast<size_t>(range.count * request.k)});
   });
-  if (!chooses) return;
-  // The device orders its results by the codec's scores: the first k of more are the best.
-  for (int64_t q = 0; q < request.nq; ++q) {
-    std::copy_n(scores + q * kept, request.k, request.scores + q * request.k);
-    std::copy_n(rows + q * kept, request.k, request.rows + q * request.k);
-  }
 }
 
 void CudaIndex::search_shards(const DeviceQueries& queries, const Request& request) const {
@@ -171,7 +176,7 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
                          parts_[i]->rows().first);
   threads_.run_together(parts_.size(), [&](size_t i) {
     cuda::SearchRequest own = device_request(queries, {0, request.nq}, request);
-    own.k = results[i].k;
+    own.k = own.results = results[i].k;
     if (own.allowed != nullptr) own.allowed += results[i].first_row / kBlockRows;
     own.scores = results[i].scores.data();
     own.rows = results[i].rows.data();
@@ -228,13 +233,13 @@ void CudaIndex::require_stream(void* stream) const {
           stream, devices_);
 }
 
-void CudaIndex::search(const SearchRequest& wanted, void* stream,
-                       const SearchResult& result) const {
+void CudaIndex::search_arrays(const SearchRequest& wanted, const ResidentArrays& arrays,
+                              void* stream, const SearchResult& result) const {
   require_stream(stream);
   if (lists_ != nullptr) {
-    search_lists(wanted, stream, result);
+    search_lists(wanted, arrays, stream, result);
   } else {
-    search_rows(wanted, stream, result);
+    search_rows(wanted, arrays, stream, result);
   }
 }
 
@@ -255,8 +260,8 @@ void CudaIndex::read_rows(std::span<const int64_t> rows, uint8_t* codes) const {
   }
 }
 
-void CudaIndex::search_lists(const SearchRequest& wanted, void* stream,
-                             const SearchResult& result) const {
+void CudaIndex::search_lists(const SearchRequest& wanted, const ResidentArrays& arrays,
+                             void* stream, const SearchResult& result) const {
   SearchRequest asked = wanted;
   asked.rows_state = rows_state_;
   asked.progress = {};
@@ -277,12 +282,14 @@ void CudaIndex::search_lists(const SearchRequest& wanted, void* stream,
   const CudaListFilter filter(*lists_, asked.filter, wanted_rows);
   search_until_filled(asked, dim(), lists_->count(), result,
                       [&](const SearchRequest& some, const SearchResult& found) {
-                        search_probed(some, filter, stream, found);
+                        search_probed(some, filter, make_request(some, arrays, stream), found);
                       });
 }
 
-CudaIndex::Request CudaIndex::make_request(const SearchRequest& wanted, void* stream) const {
+CudaIndex::Request CudaIndex::make_request(const SearchRequest& wanted,
+                                           const ResidentArrays& arrays, void* stream) const {
   Request request = {};
+  request.arrays = &arrays;
   request.k = wanted.goal.k;
   request.kept = std::min(scan_codec_->rescored_rows(request.k), std::max(request.k, row_numbers_));
   request.bounded = search_is_bounded(*scan_codec_, wanted.options.exactness);
@@ -293,8 +300,7 @@ CudaIndex::Request CudaIndex::make_request(const SearchRequest& wanted, void* st
 }
 
 void CudaIndex::search_probed(const SearchRequest& wanted, const CudaListFilter& filter,
-                              void* stream, const SearchResult& result) const {
-  Request request = make_request(wanted, stream);
+                              Request request, const SearchResult& result) const {
   request.nprobe = wanted.options.nprobe;
   request.allowed = filter.allowed();
   request.list_filter = &filter;
@@ -303,11 +309,11 @@ void CudaIndex::search_probed(const SearchRequest& wanted, const CudaListFilter&
   search_in_groups(wanted, request, result);
 }
 
-void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
+void CudaIndex::search_rows(const SearchRequest& wanted, const ResidentArrays& arrays, void* stream,
                             const SearchResult& result) const {
   const RowFilter allowed =
       wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
-  Request request = make_request(wanted, stream);
+  Request request = make_request(wanted, arrays, stream);
   std::shared_ptr<const RowCopiesElsewhere> copies;
   if (!allowed.keeps_all()) {
     const auto& kept = static_cast<const KeptRows&>(*allowed.rule());
@@ -316,7 +322,7 @@ void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
     if (copies == nullptr) request.allowed = kept.words().data();
   }
   search_in_groups(wanted, request, result);
-  if (ids_.empty()) return;
+  if (ids_.empty()) return;  // as where result.ids lie on the device
   for (int64_t i = 0; i < wanted.nq * request.k; ++i) {
     int64_t& id = result.ids[i];
     if (id >= 0) id = ids_[static_cast<size_t>(id)];
@@ -331,8 +337,7 @@ void CudaIndex::search_in_groups(const SearchRequest& wanted, Request request,
     request.nq = std::min(at_once, nq - first);
     request.scores = result.scores + first * request.k;
     request.rows = result.ids + first * request.k;
-    const DeviceQueries some =
-        prepare(request.nq, wanted.queries + first * dim(), request.exactness, request.threads);
+    const DeviceQueries some = prepare(wanted, first, request);
     if (lists_ != nullptr) {
       search_inverted(some, request);
     } else {

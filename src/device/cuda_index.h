@@ -19,6 +19,7 @@
 #include "src/device/cuda_rows.h"
 #include "src/device/device_threads.h"
 #include "src/device/lists_of_ids.h"
+#include "src/device/resident_arrays.h"
 #include "src/scan/search/search_result.h"
 
 namespace polarquant::device {
@@ -39,7 +40,18 @@ class CudaIndex {
   /// As block_search, or as IndexIVFPolar::search_lists with nprobe lists, 0: as many as the index
   /// was copied with; of the k best. `stream` is a cudaStream_t, which is waited for, null where
   /// there are several devices. The filter is over ids.
-  void search(const SearchRequest& request, void* stream, const SearchResult& result) const;
+  void search(const SearchRequest& request, void* stream, const SearchResult& result) const {
+    search_arrays(request, {}, stream, result);
+  }
+  /// The same with arrays that lie where resident_use() says. `queries.refused` stands for queries
+  /// that the host has to look at: what was found is then of no use.
+  void search_arrays(const SearchRequest& request, const ResidentArrays& arrays, void* stream,
+                     const SearchResult& result) const;
+  ResidentUse resident_use() const;
+  /// Whose memory pointers are into: cuda::kHostMemory or a device's number.
+  void find_memory(std::span<const void* const> pointers, int32_t* found) const;
+  /// Copies between host and device memory, and waits for the stream.
+  void copy(void* to, const void* from, size_t bytes, void* stream) const;
   /// Codec::score of request.goal.k rows for each query, in (nq, k), −1: none, whose score is the
   /// worst. Not for inverted files, and rows have no ids of their own.
   void score_rows(const SearchRequest& request, const int64_t* rows, void* stream,
@@ -48,11 +60,10 @@ class CudaIndex {
  private:
   void require_stream(void* stream) const;
   DeviceQueries rotate(int64_t nq, const float* queries, int threads) const;
-  void search_rows(const SearchRequest& request, void* stream, const SearchResult& result) const;
-  void search_lists(const SearchRequest& request, void* stream, const SearchResult& result) const;
-  /// Over so many lists as the options say.
-  void search_probed(const SearchRequest& request, const CudaListFilter& filter, void* stream,
-                     const SearchResult& result) const;
+  void search_rows(const SearchRequest& request, const ResidentArrays& arrays, void* stream,
+                   const SearchResult& result) const;
+  void search_lists(const SearchRequest& request, const ResidentArrays& arrays, void* stream,
+                    const SearchResult& result) const;
   /// What a search of some queries is asked for.
   struct Request {
     int64_t nq;
@@ -65,6 +76,7 @@ class CudaIndex {
     const CudaKeptRows* kept_rows;      // copies of the rows that are searched instead, or null
     const CudaListFilter* list_filter;  // of an inverted file
     const uint8_t* ranks_few;           // (nq), or null
+    const ResidentArrays* arrays;
     void* stream;
     int threads;
     float* scores;  // (nq, k)
@@ -90,8 +102,13 @@ class CudaIndex {
   /// `at_once` queries of a search after the other, into `result`.
   void search_in_groups(const SearchRequest& wanted, Request request,
                         const SearchResult& result) const;
-  Request make_request(const SearchRequest& wanted, void* stream) const;
-  DeviceQueries prepare(int64_t nq, const float* queries, float exactness, int threads) const;
+  Request make_request(const SearchRequest& wanted, const ResidentArrays& arrays,
+                       void* stream) const;
+  /// Of the lists of an inverted file, over so many as the options say.
+  void search_probed(const SearchRequest& wanted, const CudaListFilter& filter, Request request,
+                     const SearchResult& result) const;
+  /// The request's queries, which are those from `first` on.
+  DeviceQueries prepare(const SearchRequest& wanted, int64_t first, const Request& request) const;
   cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
                                      const Request& request) const;
   int64_t queries_at_once(int64_t kept) const;

@@ -103,15 +103,17 @@ void name_device(int32_t device, const Body& body) {
 
 }  // namespace
 
-CudaRows::CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
-                   std::span<const BlockRows> spans, PartRange rows,
-                   const cuda::ListsDescription* lists, int32_t device)
+CudaRows::CudaRows(const BlockLayout& layout, const RowsDescription& described,
+                   std::span<const BlockRows> spans, PartRange rows, int32_t device)
     : rows_(rows), device_(device) {
   name_device(device, [&] {
     require(rows.count <= cuda::kMaxRows, StatusCode::unsupported,
             "{} rows are to be there; up to {} fit one", rows.count, cuda::kMaxRows);
-    device_index_.reset(call_cuda(cuda_functions().create, device, &code, rows.count));
-    if (lists != nullptr) call_cuda(cuda_functions().set_lists, device_index_.get(), lists);
+    device_index_.reset(call_cuda(cuda_functions().create, device, &described.code, rows.count));
+    if (described.lists != nullptr)
+      call_cuda(cuda_functions().set_lists, device_index_.get(), described.lists);
+    if (described.queries != nullptr)
+      call_cuda(cuda_functions().set_queries, device_index_.get(), described.queries);
     BlockCopier copier(layout, device_index_.get());
     int64_t span_first = 0;
     for (const BlockRows& span : spans) {
@@ -159,6 +161,19 @@ void CudaRows::read(const BlockLayout& layout, std::span<const int64_t> rows,
 void CudaRows::score(const cuda::ListedRowsRequest& request) const {
   name_device(device_,
               [&] { call_cuda(cuda_functions().score_listed, device_index_.get(), &request); });
+}
+
+void CudaRows::find_memory(std::span<const void* const> pointers, int32_t* found) const {
+  name_device(device_, [&] {
+    call_cuda(cuda_functions().find_memory, device_index_.get(),
+              static_cast<int32_t>(pointers.size()), pointers.data(), found);
+  });
+}
+
+void CudaRows::copy(void* to, const void* from, size_t bytes, void* stream) const {
+  name_device(device_, [&] {
+    call_cuda(cuda_functions().copy, device_index_.get(), to, from, bytes, stream);
+  });
 }
 
 void CudaRows::search(const cuda::SearchRequest& request) const {

@@ -12,22 +12,32 @@
 
 namespace polarquant::device {
 
+/// What a device is told of rows.
+struct RowsDescription {
+  const cuda::CodeDescription& code;
+  const cuda::ListsDescription* lists;    // that they form in an inverted file, else null
+  const cuda::QueryDescription* queries;  // null: the device prepares none
+};
+
 class CudaRows {
  public:
-  /// Copies these rows of `spans`, each of which begins with a block. `lists`: the lists that they
-  /// form in an inverted file, else null. Failures name the device, here and below.
-  CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
-           std::span<const BlockRows> spans, PartRange rows, const cuda::ListsDescription* lists,
-           int32_t device);
+  /// Copies these rows of `spans`, each of which begins with a block. Failures name the device,
+  /// here and below.
+  CudaRows(const BlockLayout& layout, const RowsDescription& described,
+           std::span<const BlockRows> spans, PartRange rows, int32_t device);
 
   /// Copies of some rows of `from`, side by side on its device.
   CudaRows(const CudaRows& from, const cuda::CodeDescription& code, std::span<const int64_t> rows);
 
   const PartRange& rows() const { return rows_; }
+  int32_t device() const { return device_; }
   size_t memory_bytes() const;
   /// Searches these rows, which are numbered from 0.
   void search(const cuda::SearchRequest& request) const;
   void score(const cuda::ListedRowsRequest& request) const;
+  /// FunctionTable::find_memory, and its copy.
+  void find_memory(std::span<const void* const> pointers, int32_t* found) const;
+  void copy(void* to, const void* from, size_t bytes, void* stream) const;
   /// Copies rows of these, (n), to the host: codes in the row format of `layout`, theirs.
   void read(const BlockLayout& layout, std::span<const int64_t> rows, uint8_t* codes) const;
 

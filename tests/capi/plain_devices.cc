@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -30,6 +32,9 @@ class DeviceIndex {
   std::vector<int64_t> list_rows;
   std::vector<float> centroids;
   bool centroids_are_l2 = false;
+  // How queries in its memory are prepared:
+  bool prepares = false;
+  Rotation rotation = Rotation::none;
 
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   size_t factor_bytes() const { return code.factor_form == FactorForm::float32 ? 8 : 4; }
@@ -56,6 +61,8 @@ struct State {
   std::array<Failing, kPlainDevices> search;
   int32_t wanted_together = 0;
   int32_t together = 0;
+  std::map<const uint8_t*, std::pair<size_t, int32_t>> lent;  // bytes from there on, and whose
+  int64_t copies = 0;
 };
 State& state() {
   static State one;
@@ -125,6 +132,32 @@ void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failu
   index->centroids_are_l2 = lists->coarse_is_l2 != 0;
 }
 
+void set_queries(DeviceIndex* index, const QueryDescription* queries, Failure* failure) {
+  *failure = {};
+  index->prepares = true;
+  index->rotation = queries->rotation.kind;
+}
+
+void find_memory(const DeviceIndex* /*index*/, int32_t count, const void* const* pointers,
+                 int32_t* found, Failure* failure) {
+  *failure = {};
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  for (int32_t i = 0; i < count; ++i) {
+    const auto* at = static_cast<const uint8_t*>(pointers[i]);
+    found[i] = kHostMemory;
+    for (const auto& [first, memory] : state().lent)
+      if (at >= first && at < first + memory.first) found[i] = memory.second;
+  }
+}
+
+void copy(const DeviceIndex* /*index*/, void* to, const void* from, size_t bytes, void* /*stream*/,
+          Failure* failure) {
+  *failure = {};
+  std::memcpy(to, from, bytes);
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().copies;
+}
+
 void finish(DeviceIndex* index, Failure* failure) {
   *failure = {};
   for (const char written : index->is_written) {
@@ -171,6 +204,26 @@ FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64
   const auto dim = static_cast<size_t>(index.code.dim);
   hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
   return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
+}
+
+/// Prepares queries in its memory, of codecs without rotation and centre, by inner product: these
+/// are as they are given.
+SearchRequest prepared(const DeviceIndex& index, const SearchRequest& given) {
+  SearchRequest request = given;
+  const float* queries = given.resident.queries;
+  if (queries == nullptr) return request;
+  for (int64_t i = 0; i < given.nq * index.code.dim; ++i)
+    if (!std::isfinite(queries[i])) *given.resident.refused = 1;
+  request.rotated = request.queries = queries;
+  return request;
+}
+
+bool is_allowed(const SearchRequest& request, int64_t row) {
+  const ResidentBits& bits = request.resident_allowed;
+  if (bits.words != nullptr)
+    return row < bits.count && (bits.words[row / 64] >> (row % 64) & 1) != 0;
+  return request.allowed == nullptr ||
+         (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0;
 }
 
 /// How near a list is to a query, larger is nearer.
@@ -221,9 +274,7 @@ void search_rows(const DeviceIndex& index, const SearchRequest& request) {
     std::vector<FoundRow> found;
     const std::vector<bool> is_probed = probed_rows(index, request, q);
     for (int64_t row = 0; row < index.rows; ++row) {
-      const bool is_allowed = request.allowed == nullptr ||
-                              (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0;
-      if (is_allowed && is_probed[static_cast<size_t>(row)])
+      if (is_allowed(request, row) && is_probed[static_cast<size_t>(row)])
         found.push_back(score_row(index, request, q, row));
     }
     std::sort(found.begin(), found.end(), [](const FoundRow& a, const FoundRow& b) {
@@ -234,11 +285,11 @@ void search_rows(const DeviceIndex& index, const SearchRequest& request) {
     std::sort(found.begin(), found.end(), [is_l2](const FoundRow& a, const FoundRow& b) {
       return a.score == b.score ? a.row < b.row : (a.score < b.score) == is_l2;
     });
-    for (int64_t i = 0; i < request.k; ++i) {
+    for (int64_t i = 0; i < request.results; ++i) {
       const bool is_there = i < static_cast<int64_t>(found.size());
       const FoundRow row = is_there ? found[static_cast<size_t>(i)]
                                     : FoundRow{-1, -kInfinity, is_l2 ? kInfinity : -kInfinity};
-      const int64_t at = q * request.k + i;
+      const int64_t at = q * request.results + i;
       request.scores[at] = row.score;
       request.rows[at] = row.row;
       if (request.similarity != nullptr) request.similarity[at] = row.similarity;
@@ -261,7 +312,10 @@ void search(const DeviceIndex* index, const SearchRequest* request, Failure* fai
         return put(failure, static_cast<int32_t>(StatusCode::internal), "it waits alone");
     }
   }
-  search_rows(*index, *request);
+  if (request->resident.queries != nullptr &&
+      (!index->prepares || index->rotation != Rotation::none || request->resident.normalizes != 0))
+    return put(failure, static_cast<int32_t>(StatusCode::internal), "it rotates no queries");
+  search_rows(*index, prepared(*index, *request));
 }
 
 void score_listed(const DeviceIndex* index, const ListedRowsRequest* request, Failure* failure) {
@@ -342,7 +396,10 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.write_blocks = write_blocks;
     made.finish = finish;
     made.set_lists = set_lists;
+    made.set_queries = set_queries;
     made.search = search;
+    made.find_memory = find_memory;
+    made.copy = copy;
     made.score_listed = score_listed;
     made.read_rows = read_rows;
     made.copy_rows = copy_rows;
@@ -374,6 +431,18 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
         const std::lock_guard<std::mutex> lock(state().mutex);
         state().wanted_together = searches;
         state().together = 0;
+      },
+      [](const void* first, size_t bytes, int32_t device) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        if (bytes == 0) {
+          state().lent.erase(static_cast<const uint8_t*>(first));
+        } else {
+          state().lent[static_cast<const uint8_t*>(first)] = {bytes, device};
+        }
+      },
+      [] {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        return state().copies;
       },
   };
   return &asked;

@@ -4,6 +4,7 @@
 // query's, few different ones, so that splitting and merging must keep many ties.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace polarquant::test {
@@ -21,6 +22,10 @@ struct PlainDevices {
   /// Searches from now on wait until so many run at the same time, up to ten seconds, and fail
   /// where they do not; 0: no more.
   void (*meet)(int32_t searches);
+  /// Memory that counts as a device's from now on; 0 bytes: no more.
+  void (*lend)(const void* first, size_t bytes, int32_t device);
+  /// Copies that the library was asked for, of either direction.
+  int64_t (*copies)();
 };
 
 /// extern "C" const PlainDevices* polarquant_plain_devices(void).

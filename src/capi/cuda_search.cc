@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/cuda_search.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/capi/metric_input.h"
+#include "src/scan/search/filter_rules.h"
+#ifdef POLARQUANT_HAS_FAISS
+#include "src/core/call_threads.h"
+#endif
+
+namespace polarquant::capi {
+namespace {
+
+using device::ResidentArrays;
+using device::ResidentUse;
+
+/// Whose memory an array is in.
+struct ArrayMemory {
+  int32_t queries = cuda::kHostMemory;
+  int32_t scores = cuda::kHostMemory;
+  int32_t ids = cuda::kHostMemory;
+  int32_t bits = cuda::kHostMemory;
+};
+
+size_t words_of(const polar_bitset& bits) {
+  return static_cast<size_t>(bits.num_bits / 64 + (bits.num_bits % 64 != 0 ? 1 : 0));
+}
+
+ArrayMemory find_memory(const CudaSearchCall& call) {
+  std::vector<const void*> pointers = {call.request.queries, call.result.scores, call.result.ids};
+  if (call.bits.words != nullptr) pointers.push_back(call.bits.words);
+  std::array<int32_t, 4> found = {};
+  found.back() = cuda::kHostMemory;
+  call.index.index->find_memory(pointers, found.data());
+  return {found[0], found[1], found[2], found[3]};
+}
+
+/// An array of the caller's for the host: itself, or a copy of what the device has.
+template <typename T>
+const T* on_host(const CudaSearchCall& call, int32_t memory, const T* array, size_t count,
+                 std::vector<T>* copy) {
+  if (memory == cuda::kHostMemory) return array;
+  copy->resize(count);
+  call.index.index->copy(copy->data(), array, count * sizeof(T), call.stream);
+  return copy->data();
+}
+
+/// Where a result is written before it is copied to a device; itself where it is not.
+template <typename T>
+class ResultArray {
+ public:
+  ResultArray(T* wanted, bool is_copied, size_t count) : wanted_(wanted), is_copied_(is_copied) {
+    if (is_copied) copy_.resize(count);
+  }
+  T* data() { return is_copied_ ? copy_.data() : wanted_; }
+  void finish(const CudaSearchCall& call) const {
+    if (is_copied_)
+      call.index.index->copy(wanted_, copy_.data(), copy_.size() * sizeof(T), call.stream);
+  }
+
+ private:
+  T* wanted_;
+  bool is_copied_;
+  std::vector<T> copy_;
+};
+
+void search_request(const CudaSearchCall& call, const SearchRequest& request,
+                    const ResidentArrays& arrays, const SearchResult& result) {
+#ifdef POLARQUANT_HAS_FAISS
+  if (call.index.refines()) {
+    const CallThreads threads(request.threads);
+    return call.index.refinement->search(*call.index.index, request, call.stream, result);
+  }
+#endif
+  call.index.index->search_arrays(request, arrays, call.stream, result);
+}
+
+/// With queries in host memory, `queries`.
+void search_host_queries(const CudaSearchCall& call, const float* queries, SearchRequest request,
+                         const ResidentArrays& arrays, const SearchResult& result) {
+  const MetricInput input(call.index.metric, call.index.index->dim(), request.nq, queries,
+                          "queries");
+  request.queries = input.data();
+  search_request(call, request, arrays, result);
+}
+
+}  // namespace
+
+void search_cuda_index(const CudaSearchCall& call) {
+  const device::CudaIndex& index = *call.index.index;
+  const ArrayMemory memory = call.request.nq > 0 ? find_memory(call) : ArrayMemory{};
+  const ResidentUse use = call.index.refines() ? ResidentUse{} : index.resident_use();
+  const auto stays = [&](bool is_used, int32_t array) {
+    return is_used && array != cuda::kHostMemory && array == use.device;
+  };
+  SearchRequest request = call.request;
+  ResidentArrays arrays;
+  std::vector<uint64_t> words;
+  if (stays(use.allowed, memory.bits)) {
+    arrays.allowed = {call.bits.words, call.bits.num_bits};
+    request.filter = RowFilter();
+  } else if (memory.bits != cuda::kHostMemory) {
+    on_host(call, memory.bits, call.bits.words, words_of(call.bits), &words);
+    request.filter = keep_bits(reinterpret_cast<const uint8_t*>(words.data()), call.bits.num_bits);
+  }
+  arrays.scores = stays(use.scores, memory.scores);
+  arrays.ids = stays(use.ids, memory.ids);
+  const auto count = static_cast<size_t>(request.nq * request.goal.k);
+  ResultArray<float> scores(call.result.scores,
+                            memory.scores != cuda::kHostMemory && !arrays.scores, count);
+  ResultArray<int64_t> ids(call.result.ids, memory.ids != cuda::kHostMemory && !arrays.ids, count);
+  const SearchResult result = {scores.data(), ids.data()};
+
+  uint32_t refused = 1;
+  // A search of lists with a filter reads queries again where it goes on in more lists.
+  if (stays(use.queries, memory.queries) &&
+      (!index.is_inverted_file() || request.filter.keeps_all())) {
+    refused = 0;
+    const bool normalizes = call.index.metric == Metric::cosine;
+    arrays.queries = {request.queries, normalizes ? 1 : 0, 0, &refused};
+    search_request(call, request, arrays, result);
+  }
+  if (refused != 0) {
+    arrays.queries = {};
+    std::vector<float> copy;
+    const auto numbers = static_cast<size_t>(request.nq * index.dim());
+    search_host_queries(call, on_host(call, memory.queries, request.queries, numbers, &copy),
+                        request, arrays, result);
+  }
+  scores.finish(call);
+  ids.finish(call);
+}
+
+}  // namespace polarquant::capi
