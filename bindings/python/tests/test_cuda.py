@@ -15,14 +15,14 @@ from polarquant._device_arrays import (
 )
 
 
-def _devices():
+def found_devices():
     try:
         return cuda.devices()
     except polarquant.UnsupportedError:
         return ()
 
 
-@unittest.skipIf(_devices(), "there is a device")
+@unittest.skipIf(found_devices(), "there is a device")
 class NoCudaTest(unittest.TestCase):
     def test_what_is_missing_is_said(self):
         codec = polarquant.Codec("Polar2", 32)
@@ -71,7 +71,7 @@ class PlacesTest(unittest.TestCase):
                 index.to_cuda(**places)
 
 
-@unittest.skipUnless(_devices(), "there is no CUDA library or device")
+@unittest.skipUnless(found_devices(), "there is no CUDA library or device")
 class CudaTest(unittest.TestCase):
     def test_devices_are_told(self):
         device = cuda.devices()[0]
@@ -95,7 +95,7 @@ class CudaTest(unittest.TestCase):
         codes = codec.encode(make_rows(5000, 64))
         queries = make_rows(20, 64, seed=2)
         expected = codec.search(queries, codes, 5)
-        for devices in [[0, 0, 0], range(len(_devices()))]:
+        for devices in [[0, 0, 0], range(len(found_devices()))]:
             for layout in ("sharded", "replicated"):
                 with cuda.CudaIndex.from_codes(
                     codec, codes, devices=devices, layout=layout
@@ -240,7 +240,7 @@ class CudaTest(unittest.TestCase):
             )
 
 
-class _InterfaceOf:
+class InterfaceOf:
     """Tells of an array as those in a device's memory do."""
 
     def __init__(self, array, **changes):
@@ -251,16 +251,16 @@ class _InterfaceOf:
 class DeviceArrayTest(unittest.TestCase):
     def test_arrays_are_found_where_they_lie(self):
         x = make_rows(5, 8)
-        for given in (x, _InterfaceOf(x), _InterfaceOf(x, strides=x.strides)):
+        for given in (x, InterfaceOf(x), InterfaceOf(x, strides=x.strides)):
             found = rows_anywhere("x", given, 8)
             self.assertEqual((found.address, found.shape), (x.ctypes.data, (5, 8)))
         codes = np.zeros((5, 3), np.uint8)
-        for given in (codes, _InterfaceOf(codes)):
+        for given in (codes, InterfaceOf(codes)):
             self.assertEqual(codes_anywhere("codes", given).address, codes.ctypes.data)
             found = output_anywhere("out", given, (5, 3), codes.dtype)
             self.assertEqual(found.address, codes.ctypes.data)
         weights = make_rows(6, 4).reshape(2, 3, 4)
-        for given in (weights, _InterfaceOf(weights)):
+        for given in (weights, InterfaceOf(weights)):
             found = floats_anywhere("weights", given)
             self.assertEqual((found.address, found.shape), (weights.ctypes.data, (2, 3, 4)))
         self.assertEqual(floats_anywhere("weights", [1, 2]).held.dtype, np.float32)
@@ -274,20 +274,20 @@ class DeviceArrayTest(unittest.TestCase):
             return lambda: output_anywhere("out", out, shape, codes.dtype)
 
         for error, text, call in [
-            (ValueError, r"x: shape \(5, 8\)", lambda: rows_anywhere("x", _InterfaceOf(x), 9)),
+            (ValueError, r"x: shape \(5, 8\)", lambda: rows_anywhere("x", InterfaceOf(x), 9)),
             (
                 TypeError,
                 "x: <f8",
-                lambda: rows_anywhere("x", _InterfaceOf(x * 1.0, typestr="<f8"), 8),
+                lambda: rows_anywhere("x", InterfaceOf(x * 1.0, typestr="<f8"), 8),
             ),
-            (ValueError, "x: strides", lambda: rows_anywhere("x", _InterfaceOf(x[:, ::2]), 4)),
+            (ValueError, "x: strides", lambda: rows_anywhere("x", InterfaceOf(x[:, ::2]), 4)),
             (TypeError, "codes: dtype", lambda: codes_anywhere("codes", x)),
             (ValueError, "out: shape", output(codes, (4, 3))),
             (TypeError, "out: list", output([[1, 2, 3]], (1, 3))),
             (TypeError, "out: ndarray", output(codes[:, ::2], (5, 2))),
             (TypeError, "out: ndarray", output(x, (5, 8))),
             (ValueError, "cannot be written", output(read_only, (5, 3))),
-            (ValueError, "cannot be written", output(_InterfaceOf(read_only), (5, 3))),
+            (ValueError, "cannot be written", output(InterfaceOf(read_only), (5, 3))),
         ]:
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

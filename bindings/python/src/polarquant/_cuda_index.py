@@ -7,15 +7,13 @@ import ctypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
-from polarquant._arrays import CodesLike, Floats, Ids, address
+from polarquant._arrays import CodesLike, address
 from polarquant._cuda_options import Layout, make_places
+from polarquant._device_search import DeviceSearch, run_device_search
 from polarquant._handle import Handle, create
 from polarquant._library import lib
-from polarquant._search import run_search
+from polarquant._search import make_search_options, run_search
 from polarquant.codec import Codec
-from polarquant.filters import FilterLike
 
 if TYPE_CHECKING:
     from polarquant._index_traits import IndexTraits
@@ -111,23 +109,35 @@ class CudaIndex(Handle):
 
     def search(
         self,
-        queries: npt.ArrayLike,
+        queries: Any,
         k: int,
         *,
-        filter: FilterLike = None,
+        filter: Any = None,
         exactness: float | None = None,
         nprobe: int = 0,
         num_threads: int = 0,
+        out: tuple[Any, Any] | None = None,
         stream: int | None = None,
-    ) -> tuple[Floats, Ids]:
+    ) -> tuple[Any, Any]:
         """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
-        (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
+        (nq, dim), (k,) for (dim,).
 
+        queries: in the host's memory, of any type of number; or in the device's, float32 and
+        contiguous, with `__cuda_array_interface__` (CuPy, PyTorch, Numba) or DLPack (JAX).
+        filter: as of `Index.search`; or in the device's memory words of 64 bits, uint64 or int64,
+        (n,): bit i % 64 of word i // 64 keeps id i.
         nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe` when it
         was copied.
+        out: two arrays for the results, scores and ids, which are returned: contiguous, each in the
+        host's memory or the device's, there with `__cuda_array_interface__`. None makes NumPy arrays,
+        and for queries in the device's memory arrays of their library there, if that is CuPy,
+        PyTorch or Numba.
         stream: a cudaStream_t of the device as a number; None is the default stream, and all that
-        an index on several devices takes. It is waited for. num_threads prepare the queries, and
-        merge what several devices found.
+        an index on several devices takes. It is waited for. What wrote an array must have been put
+        on it, or have ended; DLPack sees to that. num_threads prepare queries in the host's memory,
+        and merge what several devices found.
+
+        One device uses arrays in its memory where they lie; docs/cuda.md says which are copied.
         """
         with self._use.shared as handle:
 
@@ -137,6 +147,10 @@ class CudaIndex(Handle):
                 )
                 return status
 
+            search = DeviceSearch(queries, k, filter, out, stream)
+            if search.has_device_arrays:
+                made = make_search_options(exactness, num_threads, nprobe)
+                return run_device_search(function, self._use, search, self._dim, made)
             rows = lib.polar_cuda_index_ntotal(handle)
             asked = (filter, exactness, num_threads, None, nprobe)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)

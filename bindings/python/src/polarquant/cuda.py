@@ -99,7 +99,7 @@ class CudaEncoder(Handle):
         """Codes of rows x, (n, dim): uint8, (n, code_size), the bytes of `Codec.encode`.
 
         x: an array in the host's memory, of any type of number; or one in the device's, float32 and
-        contiguous, that has `__cuda_array_interface__` (CuPy, PyTorch, Numba).
+        contiguous, that has `__cuda_array_interface__` (CuPy, PyTorch, Numba) or DLPack (JAX).
         out: where the codes go, which is returned: uint8, (n, code_size), contiguous, writable, in
         the host's memory or the device's; None makes an array in the host's.
         stream: a cudaStream_t of the device as a number; None is the default stream. It is waited
@@ -107,7 +107,7 @@ class CudaEncoder(Handle):
         Raises BadArgumentError that names the row for one that is not finite or is outside the
         unit's range; `out` then holds nothing of use.
         """
-        rows = rows_anywhere("x", x, self._dim)
+        rows = rows_anywhere("x", x, self._dim, stream)
         n = rows.shape[0]
         shape = (n, self._code_size)
         codes = np.empty(shape, dtype=_UINT8) if out is None else out

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""A search on a device whose queries, filter and results may lie in the device's memory."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polarquant import _structs
+from polarquant._arrays import as_int
+from polarquant._device_arrays import (
+    is_on_device,
+    output_anywhere,
+    rows_or_vector_anywhere,
+    words_on_device,
+)
+from polarquant._library import check, default_options, lib
+from polarquant._search import SearchFunction
+from polarquant._use import Use
+from polarquant.errors import BadArgumentError
+from polarquant.filters import AppliedFilter
+
+_BITSET = 1
+_FLOAT32 = np.dtype(np.float32)
+_INT64 = np.dtype(np.int64)
+
+
+class DeviceSearch(NamedTuple):
+    """What is searched for, and where the arrays are."""
+
+    queries: Any
+    k: int
+    filter: Any
+    #: Scores and ids, or None for new arrays beside the queries.
+    out: Any
+    stream: int | None
+
+    @property
+    def has_device_arrays(self) -> bool:
+        """Whether more is needed than NumPy's arrays in and out."""
+        return self.out is not None or is_on_device(self.queries) or is_on_device(self.filter)
+
+
+def run_device_search(
+    function: SearchFunction,
+    use: Use,
+    search: DeviceSearch,
+    dim: int,
+    options: _structs.SearchOptions,
+) -> tuple[Any, Any]:
+    """Scores and ids, (nq, k); (k,) for one query of shape (dim,)."""
+    given = rows_or_vector_anywhere("queries", search.queries, dim, search.stream)
+    k = as_int("k", search.k, 1, 2**63 - 1)
+    nq = 1 if len(given.shape) == 1 else given.shape[0]
+    shape = (k,) if len(given.shape) == 1 else (nq, k)
+    out = _make_results(search.queries, shape) if search.out is None else search.out
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError("out: a tuple of two arrays is allowed, scores and ids")
+    scores = output_anywhere("out[0]", out[0], shape, _FLOAT32)
+    ids = output_anywhere("out[1]", out[1], shape, _INT64)
+    if is_on_device(search.filter):
+        words = words_on_device("filter", search.filter, search.stream)
+        filter = default_options(_structs.Filter, lib.polar_filter_init_sized)
+        filter.kind = _BITSET
+        filter.bitset = _structs.Bitset(words.address, 64 * words.shape[0])
+        options.filter = ctypes.addressof(filter)
+        applied = None
+    else:
+        applied = AppliedFilter(search.filter, use)
+        options.filter = applied.address
+    status = function(nq, given.address, k, ctypes.addressof(options), scores.address, ids.address)
+    if applied is not None and applied.error is not None:
+        raise applied.error
+    check(status)
+    return out[0], out[1]
+
+
+def _make_results(queries: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """New arrays where the queries lie, of their library."""
+    if not is_on_device(queries):
+        return np.empty(shape, _FLOAT32), np.empty(shape, _INT64)
+    name = type(queries).__module__.partition(".")[0]
+    library: Any = sys.modules.get(name)
+    if name == "torch":
+        place = queries.device
+        return (
+            library.empty(shape, dtype=library.float32, device=place),
+            library.empty(shape, dtype=library.int64, device=place),
+        )
+    if name == "cupy":
+        with queries.device:
+            return library.empty(shape, _FLOAT32), library.empty(shape, _INT64)
+    if name == "numba":
+        return library.cuda.device_array(shape, _FLOAT32), library.cuda.device_array(shape, _INT64)
+    raise BadArgumentError(
+        f"out: None is not allowed for queries of {name} in a device's memory; two arrays of CuPy, "
+        "PyTorch, Numba or NumPy, scores and ids"
+    )
