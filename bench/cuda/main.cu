@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
 // float16 brute force with selection; inverted files beside copies without lists and the CPU;
-// several devices beside one; encoding there beside the CPU's; and scores and sums of the heads of
-// attention beside cuBLAS on decoded float16. Every number is the median of 15 runs or more, of
-// searches as calls from host memory to host memory; ours and the rival's are timed in turns.
+// several devices beside one; queries and results in the device's memory beside those in the
+// host's; encoding there beside the CPU's; and scores and sums of the heads of attention beside
+// cuBLAS on decoded float16. Every number is the median of 15 runs or more, of searches as calls
+// from host memory to host memory; ours and the rival's are timed in turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "bench/cuda/encoding.h"
 #include "bench/cuda/found_rows.h"
 #include "bench/cuda/inverted_files.h"
+#include "bench/cuda/resident.h"
 #include "bench/cuda/roofs.h"
 #include "bench/cuda/several_devices.h"
 #include "bench/synthetic_rows.h"
@@ -48,6 +50,7 @@ struct Arguments {
   int64_t keep_every = 1;
   std::string refine;
   int32_t devices = 0;
+  bool resident = false;
   std::vector<int64_t> nprobes = {32, 64};
 };
 
@@ -207,6 +210,9 @@ int run(int argc, char** argv) {
   app.add_option("--devices", arguments.devices,
                  "measure searches on the first so many devices beside those on one instead")
       ->check(CLI::Range(1, 64));
+  app.add_flag("--resident", arguments.resident,
+               "measure searches with queries and results in the device's memory beside those with "
+               "both in the host's instead");
   app.add_option("--nprobe", arguments.nprobes, "lists that such a search looks through")
       ->delimiter(',')
       ->capture_default_str();
@@ -218,7 +224,7 @@ int run(int argc, char** argv) {
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
   if (!arguments.encode_only && arguments.heads == 0 && arguments.lists == 0 &&
-      arguments.devices == 0)
+      arguments.devices == 0 && !arguments.resident)
     print_roofs();
   if (arguments.roofs_only) return 0;
 
@@ -253,10 +259,14 @@ int run(int argc, char** argv) {
   std::vector<float> queries(static_cast<size_t>(std::max(most, kLeastQueries)) *
                              static_cast<size_t>(arguments.dim));
   synthetic.fill(arguments.rows, std::max(most, kLeastQueries), queries.data());
-  if (arguments.devices > 0) {
+  if (arguments.devices > 0 || arguments.resident) {
     for (const std::string& spec : arguments.specs) {
       const Coded coded = encode(spec, arguments, synthetic);
       print_size(spec, arguments, coded);
+      if (arguments.resident) {
+        print_resident({coded.index.get(), arguments.dim, &queries, arguments.batches, kResults});
+        continue;
+      }
       print_several_devices({coded.codec.get(), &coded.codes, arguments.rows, coded.index.get(),
                              arguments.devices, &queries, arguments.batches, kResults});
     }
