@@ -107,6 +107,8 @@ void set_queries(DeviceIndex* index, const QueryDescription* queries, Failure* f
 
 void search_index(const DeviceIndex* index, const SearchRequest* request, Failure* failure) {
   guarded(failure, [&] {
+    if (request->resident.queries != nullptr && index->queries() == nullptr)
+      throw DeviceError(StatusCode::internal, "the index prepares no queries");
     if (index->lists() != nullptr) {
       search_lists(*index, *request);
     } else {

@@ -103,8 +103,42 @@ class DeviceSearchTest(unittest.TestCase):
             self.check(*(array.array for array in found))
             _, (scores, ids) = _run(Tensor(self.x[0]))
             self.assertEqual((scores.array.shape, ids.array.shape), ((3,), (3,)))
-        with self.assertRaisesRegex(polarquant.BadArgumentError, "out: None is not allowed for"):
-            _run(InterfaceOf(self.x))
+            # Others' arrays are made by what is installed.
+            with unittest.mock.patch(
+                "importlib.util.find_spec", lambda name: name if name == "torch" else None
+            ):
+                _, found = _run(TensorOf(self.x))
+            self.assertEqual(list(found), made[-2:])
+        with unittest.mock.patch("importlib.util.find_spec", lambda name: None):
+            with self.assertRaisesRegex(
+                polarquant.BadArgumentError, "out: None is not allowed for"
+            ):
+                _run(InterfaceOf(self.x))
+
+    def test_results_are_arrays_of_cupy(self):
+        used = []
+
+        class Device:
+            def __init__(self, number):
+                self.number = number
+
+            def __enter__(self):
+                used.append(self.number)
+
+            def __exit__(self, *_):
+                pass
+
+        cupy = types.SimpleNamespace(
+            cuda=types.SimpleNamespace(Device=Device),
+            empty=lambda shape, dtype: InterfaceOf(np.empty(shape, dtype)),
+        )
+        with unittest.mock.patch.dict(sys.modules, {"cupy": cupy}):
+            with unittest.mock.patch(
+                "importlib.util.find_spec", lambda name: name if name == "cupy" else None
+            ):
+                _, found = _run(TensorOf(self.x))
+        self.check(*(array.array for array in found))
+        self.assertEqual(used, [0])
 
     def test_a_filter_is_words(self):
         words = np.array([5, 7], np.uint64)
@@ -213,6 +247,8 @@ class CudaArraysTest(unittest.TestCase):
         queries = jax.device_put(self.queries, jax.devices("gpu")[0])
         out = (np.empty((20, 5), np.float32), np.empty((20, 5), np.int64))
         self.check(self.index.search(queries, 5, out=out), np.asarray)
+        scores, _ = self.index.search(queries, 5)
+        np.testing.assert_array_equal(jax.dlpack.from_dlpack(scores), out[0])
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ class CudaIndex(Handle):
         was copied.
         out: two arrays for the results, scores and ids, which are returned: contiguous, each in the
         host's memory or the device's, there with `__cuda_array_interface__`. None makes NumPy arrays,
-        and for queries in the device's memory arrays of their library there, if that is CuPy,
-        PyTorch or Numba.
+        and for queries in the device's memory arrays there, of CuPy or PyTorch: of the queries' library
+        if it is one of these, else of the first that is installed, which JAX takes by DLPack.
         stream: a cudaStream_t of the device as a number; None is the default stream, and all that
         an index on several devices takes. It is waited for. What wrote an array must have been put
         on it, or have ended; DLPack sees to that. num_threads prepare queries in the host's memory,

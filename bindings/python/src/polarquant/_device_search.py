@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+import importlib.util
 import sys
 from typing import Any, NamedTuple
 
@@ -79,23 +81,36 @@ def run_device_search(
 
 
 def _make_results(queries: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """New arrays where the queries lie, of their library."""
+    """New arrays where the queries lie: of their library, or of one that is installed, where theirs
+    cannot be written."""
     if not is_on_device(queries):
         return np.empty(shape, _FLOAT32), np.empty(shape, _INT64)
     name = type(queries).__module__.partition(".")[0]
-    library: Any = sys.modules.get(name)
-    if name == "torch":
-        place = queries.device
-        return (
-            library.empty(shape, dtype=library.float32, device=place),
-            library.empty(shape, dtype=library.int64, device=place),
-        )
-    if name == "cupy":
-        with queries.device:
-            return library.empty(shape, _FLOAT32), library.empty(shape, _INT64)
-    if name == "numba":
-        return library.cuda.device_array(shape, _FLOAT32), library.cuda.device_array(shape, _INT64)
+    if name in _MAKERS:
+        return _MAKERS[name](sys.modules[name], queries.device, shape)
+    place = getattr(queries, "__dlpack_device__", None)
+    number = int(place()[1]) if place is not None else 0
+    for other in ("cupy", "torch"):
+        if importlib.util.find_spec(other) is not None:
+            library: Any = importlib.import_module(other)
+            device = library.cuda.Device(number) if other == "cupy" else f"cuda:{number}"
+            return _MAKERS[other](library, device, shape)
     raise BadArgumentError(
-        f"out: None is not allowed for queries of {name} in a device's memory; two arrays of CuPy, "
-        "PyTorch, Numba or NumPy, scores and ids"
+        f"out: None is not allowed for queries of {name} in a device's memory, where neither CuPy nor "
+        "PyTorch is installed; two arrays, scores and ids"
     )
+
+
+def _make_by_torch(torch: Any, device: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    return (
+        torch.empty(shape, dtype=torch.float32, device=device),
+        torch.empty(shape, dtype=torch.int64, device=device),
+    )
+
+
+def _make_by_cupy(cupy: Any, device: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    with device:
+        return cupy.empty(shape, _FLOAT32), cupy.empty(shape, _INT64)
+
+
+_MAKERS = {"torch": _make_by_torch, "cupy": _make_by_cupy}
