@@ -107,8 +107,10 @@ void search_cuda_index(const CudaSearchCall& call) {
     on_host(call, memory.bits, call.bits.words, words_of(call.bits), &words);
     request.filter = keep_bits(reinterpret_cast<const uint8_t*>(words.data()), call.bits.num_bits);
   }
+  // The few rows that a prepared filter keeps may be searched as copies, whose ids the host has.
+  const bool is_prepared = request.filter.is_prepared();
   arrays.scores = stays(use.scores, memory.scores);
-  arrays.ids = stays(use.ids, memory.ids);
+  arrays.ids = stays(use.ids, memory.ids) && !is_prepared;
   const auto count = static_cast<size_t>(request.nq * request.goal.k);
   ResultArray<float> scores(call.result.scores,
                             memory.scores != cuda::kHostMemory && !arrays.scores, count);
@@ -117,8 +119,8 @@ void search_cuda_index(const CudaSearchCall& call) {
 
   uint32_t refused = 1;
   // A search of lists with a filter reads queries again where it goes on in more lists.
-  if (stays(use.queries, memory.queries) &&
-      (!index.is_inverted_file() || request.filter.keeps_all())) {
+  const bool is_read_again = index.is_inverted_file() && !request.filter.keeps_all();
+  if (stays(use.queries, memory.queries) && !is_read_again && !is_prepared) {
     refused = 0;
     const bool normalizes = call.index.metric == Metric::cosine;
     arrays.queries = {request.queries, normalizes ? 1 : 0, 0, &refused};

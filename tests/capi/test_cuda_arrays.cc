@@ -173,6 +173,27 @@ TEST_CASE("a bitset in a device's memory", "[capi]") {
   }
 }
 
+TEST_CASE("arrays with a prepared filter", "[capi]") {
+  const PlainRows rows("Polar4-norot");
+  const Handle<polar_cuda_index> index = rows.on({0});
+  const polar_filter range = range_filter(60, 200);
+  polar_prepared_filter* prepared = nullptr;
+  require_ok(polar_prepared_filter_create(&range, &prepared));
+  polar_filter filter = filter_of(POLAR_FILTER_PREPARED);
+  filter.prepared = prepared;
+  polar_search_options options = search_options(2.25F);
+  options.filter = &filter;
+  const std::vector<float> queries = some_queries();
+  const SearchResult expected = search(index.get(), queries, kOnHost, options).result;
+  for (const Places& places : all_places(0)) {
+    const Found found = search(index.get(), queries, places, options);
+    require_ok(found.status);
+    CHECK(found.result == expected);
+    CHECK(found.copies == (places.queries + 1) + (places.ids + 1));
+  }
+  polar_prepared_filter_destroy(prepared);
+}
+
 TEST_CASE("queries in a device's memory are refused as others are", "[capi]") {
   const PlainRows rows("Polar4-norot");
   const Handle<polar_cuda_index> index = rows.on({0});
