@@ -131,14 +131,7 @@ __global__ void __launch_bounds__(kThreads)
   const Int8Sums sums = write_values(code, query, steps, queries.bounded,
                                      items.values + item * static_cast<size_t>(code.padded_dim()));
   if (lane != 0) return;
-  const bool is_l2 = code.is_l2 != 0;
-  QueryConstants constants = {};
-  constants.base = is_l2 ? -query.offset : query.offset;
-  constants.weight = is_l2 ? 1.0F : query.bias_weight;
-  for (int s = 0; s < code.stages; ++s)
-    constants.dot_scale[s] = (is_l2 ? 2.0F : 1.0F) * steps.step[s] * lists.values.stage_step[s];
-  constants.offset = query.offset;
-  constants.bias_weight = query.bias_weight;
+  QueryConstants constants = make_constants(code, lists.values, query, steps);
   if (queries.bounded) set_bounds(code, lists.values, sums, steps, queries.exactness, &constants);
   if (queries.filter != nullptr && queries.ranks_few[q] != 0 && queries.filter[list].is_few != 0)
     remove_bounds(&constants);
@@ -176,9 +169,7 @@ void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t st
 void prepare_items(const CodeView& code, const ListsView& lists, const ProbesView& probes,
                    ItemQueries queries, const ItemsView& items, cudaStream_t stream) {
   const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;
-  // Larger ones leave no row out, and would overflow (src/scan/model/scan_query.cc).
-  constexpr float kMaxExactness = 65536;
-  if (!(queries.exactness < kMaxExactness)) queries.exactness = kMaxExactness;
+  queries.exactness = limited_exactness(queries.exactness);
   prepare_items_kernel<<<blocks_of(count * kHalfWarp), kThreads, 0, stream>>>(code, lists, probes,
                                                                               queries, items);
   POLAR_CUDA_CHECK_LAUNCH(prepare_items_kernel);
