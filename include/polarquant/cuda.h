@@ -108,10 +108,10 @@ POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
  * Queries, scores, ids and the words of a filter's bitset are each in host memory or in a device's.
  * An index on one device that is no refinement uses them where they lie, if that is its own memory:
  * queries are prepared there, with the host's bits, and nothing of them passes through the host. It
- * copies, since the host has what they need: ids of an inverted file, of rows with ids of the
- * caller's and with a prepared filter, and bitsets of the first two; scores of an inverted file;
- * queries with a prepared filter, and of an inverted file with any filter. All is copied for
- * several devices and for refinements, and queries where the rotation is dense ("-dense") or beyond
+ * copies, since the host has what they need: ids of an inverted file and of rows with ids of the
+ * caller's, and bitsets of these; scores of an inverted file, and its queries with any filter;
+ * queries, scores and ids with a prepared filter. All is copied for several devices and for
+ * refinements, and queries where the rotation is dense ("-dense") or beyond
  * 8,192 dimensions. After an error results in a device's memory hold nothing of use.
  *
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,

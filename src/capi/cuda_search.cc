@@ -107,9 +107,10 @@ void search_cuda_index(const CudaSearchCall& call) {
     on_host(call, memory.bits, call.bits.words, words_of(call.bits), &words);
     request.filter = keep_bits(reinterpret_cast<const uint8_t*>(words.data()), call.bits.num_bits);
   }
-  // The few rows that a prepared filter keeps may be searched as copies, whose ids the host has.
+  // The few rows that a prepared filter keeps, or none, may be searched as copies, whose ids the
+  // host has.
   const bool is_prepared = request.filter.is_prepared();
-  arrays.scores = stays(use.scores, memory.scores);
+  arrays.scores = stays(use.scores, memory.scores) && !is_prepared;
   arrays.ids = stays(use.ids, memory.ids) && !is_prepared;
   const auto count = static_cast<size_t>(request.nq * request.goal.k);
   ResultArray<float> scores(call.result.scores,

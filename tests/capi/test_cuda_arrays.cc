@@ -176,7 +176,7 @@ TEST_CASE("a bitset in a device's memory", "[capi]") {
 TEST_CASE("arrays with a prepared filter", "[capi]") {
   const PlainRows rows("Polar4-norot");
   const Handle<polar_cuda_index> index = rows.on({0});
-  const polar_filter range = range_filter(60, 200);
+  const polar_filter range = range_filter(60, GENERATE(60, 64, 200));
   polar_prepared_filter* prepared = nullptr;
   require_ok(polar_prepared_filter_create(&range, &prepared));
   polar_filter filter = filter_of(POLAR_FILTER_PREPARED);
@@ -189,7 +189,7 @@ TEST_CASE("arrays with a prepared filter", "[capi]") {
     const Found found = search(index.get(), queries, places, options);
     require_ok(found.status);
     CHECK(found.result == expected);
-    CHECK(found.copies == (places.queries + 1) + (places.ids + 1));
+    CHECK(found.copies == (places.queries + 1) + (places.scores + 1) + (places.ids + 1));
   }
   polar_prepared_filter_destroy(prepared);
 }
