@@ -15,7 +15,6 @@ namespace polarquant::sqlite {
 namespace {
 
 constexpr int64_t kBlockRows = 64;
-constexpr std::align_val_t kAlignment{64};
 /// However low the limit is.
 constexpr int64_t kLeastPages = 2;
 
@@ -26,10 +25,6 @@ std::span<const uint8_t> as_bytes(const int64_t* numbers, size_t count) {
 }
 
 }  // namespace
-
-void CodePages::AlignedDelete::operator()(uint8_t* data) const {
-  ::operator delete[](data, kAlignment);
-}
 
 CodePages::CodePages(ShadowTables& tables, Codec codec, const MemoryLimit& limit)
     : tables_(tables), codec_(std::move(codec)), limit_(limit) {
@@ -60,26 +55,26 @@ void CodePages::fail(int64_t page, const std::string& what) const {
 void CodePages::reserve(int64_t rows) {
   size_t needed = 0;
   check(polar_blocks_bytes(codec_.get(), divide_up(rows, kBlockRows) * kBlockRows, &needed));
-  const bool is_much_too_large = bytes_ > 2 * needed + page_bytes();
-  if (needed <= bytes_ && !is_much_too_large) return;
+  const bool is_much_too_large = memory_.bytes() > 2 * needed + page_bytes();
+  if (needed <= memory_.bytes() && !is_much_too_large) return;
   const size_t bytes = needed + (is_much_too_large ? 0 : needed / 8);
   try {
     reallocate(bytes);
   } catch (const std::bad_alloc&) {
-    if (needed > bytes_) throw;  // else it stays larger than it needs to be
+    if (needed > memory_.bytes()) throw;  // else it stays larger than it needs to be
   }
 }
 void CodePages::reallocate(size_t bytes) {
   // Pages that are not held take no memory: the system gives it when it is written to.
-  std::unique_ptr<uint8_t[], AlignedDelete> data(new (kAlignment) uint8_t[bytes]);
-  const size_t kept = std::min({bytes_, bytes, padded_bytes(count_)});
+  PageMemory memory(bytes);
+  const size_t kept = std::min({memory_.bytes(), bytes, padded_bytes(count_)});
   for (int64_t page = 0; page < std::ssize(pages_); ++page) {
     const size_t begin = static_cast<size_t>(page) * page_bytes();
     if (is_held(page) && begin < kept)
-      std::memcpy(data.get() + begin, data_.get() + begin, std::min(page_bytes(), kept - begin));
+      std::memcpy(memory.data() + begin, memory_.data() + begin,
+                  std::min(page_bytes(), kept - begin));
   }
-  data_ = std::move(data);
-  bytes_ = bytes;
+  memory_ = std::move(memory);
 }
 
 void CodePages::set_count(int64_t rows) {
@@ -101,7 +96,7 @@ void CodePages::make_space(int64_t pages) {
   const int64_t held = held_;
   for (int64_t page = 0; page < page_count(); ++page)
     if (state(page).version != kChanged) set_held(page, false);
-  if (held_ < held) reallocate(bytes_);
+  if (held_ < held) reallocate(memory_.bytes());
 }
 void CodePages::set_held(int64_t page, bool is_held) noexcept {
   held_ += (is_held ? 1 : 0) - (state(page).is_held ? 1 : 0);
@@ -112,6 +107,10 @@ void CodePages::hold(int64_t first, int64_t end) {
                                      [](const Page& page) { return !page.is_held; });
   if (missing == 0) return;
   make_space(missing);
+  if (missing == end - first)
+    memory_.expect_writes(
+        static_cast<size_t>(first) * page_bytes(),
+        end < page_count() ? static_cast<size_t>(end) * page_bytes() : memory_.bytes());
   Blob data(tables_, "blocks", "data");
   for (int64_t page = first; page < end; ++page)
     if (!is_held(page)) read(page, data);
@@ -179,7 +178,7 @@ void CodePages::read(int64_t page, Blob& blob) {
   Use use(tables_.statements(), tables_.queries().read_page);
   if (!use.with(page).next()) fail(page, "it is not there");
   // Where it will stay, as long as nothing of it is used before it is known to be whole.
-  const std::span<uint8_t> data(data_.get() + static_cast<size_t>(page) * page_bytes(),
+  const std::span<uint8_t> data(memory_.data() + static_cast<size_t>(page) * page_bytes(),
                                 padded_bytes(rows_of(page)));
   if (!blob.read(page, data)) fail(page, "its data is of another size");
   const Record stored = record(use, data);
@@ -203,15 +202,15 @@ void CodePages::salvage(const std::function<bool(int64_t)>& is_wanted) {
   set_count(0);
   std::unordered_set<int64_t> kept;
   std::vector<uint8_t> codes(static_cast<size_t>(kPageRows) * code_bytes_);
-  const std::unique_ptr<uint8_t[], AlignedDelete> blocks(
-      new (kAlignment) uint8_t[page_bytes() + static_cast<size_t>(kAlignment)]);
+  size_t needed = 0;
+  check(polar_blocks_bytes(codec_.get(), kPageRows, &needed));
+  const PageMemory blocks(needed);
   Use use(tables_.statements(), tables_.queries().read_pages);
   while (use.next()) {
     const Record stored = record(use, use.bytes(5));
     if (!flaw(stored).empty()) continue;
-    std::memcpy(blocks.get(), stored.data.data(), stored.data.size());
-    const polar_blocks page = {stored.rows, blocks.get(),
-                               page_bytes() + static_cast<size_t>(kAlignment)};
+    std::memcpy(blocks.data(), stored.data.data(), stored.data.size());
+    const polar_blocks page = {stored.rows, blocks.data(), blocks.bytes()};
     const size_t bytes = static_cast<size_t>(stored.rows) * code_bytes_;
     check(polar_blocks_get(codec_.get(), &page, 0, stored.rows, codes.data(), bytes));
     for (int64_t row = 0; row < stored.rows; ++row) {
@@ -239,7 +238,7 @@ void CodePages::write(int64_t version) {
 }
 void CodePages::write_page(int64_t page, int64_t version) {
   const int64_t rows = rows_of(page);
-  const uint8_t* begin = data_.get() + static_cast<size_t>(page) * page_bytes();
+  const uint8_t* begin = memory_.data() + static_cast<size_t>(page) * page_bytes();
   std::span<const uint8_t> data(begin, padded_bytes(rows));
   std::span<const uint8_t> ids =
       as_bytes(ids_.data() + page * kPageRows, static_cast<size_t>(rows));

@@ -8,11 +8,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <set>
 
 #include "codec_calls.h"
 #include "memory_limit.h"
+#include "page_memory.h"
 #include "shadow_tables.h"
 #include "stored_rows.h"
 
@@ -48,10 +48,6 @@ class CodePages final : public StoredRows {
   void salvage(const std::function<bool(int64_t)>& is_wanted) override;
 
  private:
-  struct AlignedDelete {
-    void operator()(uint8_t* data) const;
-  };
-
   /// A row of docs_blocks; borrowed.
   struct Record {
     int64_t page;
@@ -81,7 +77,7 @@ class CodePages final : public StoredRows {
   int64_t rows_of(int64_t page) const;
   /// Of the blocks of so many rows, whole ones.
   size_t padded_bytes(int64_t rows) const;
-  polar_blocks blocks() const { return {count_, data_.get(), bytes_}; }
+  polar_blocks blocks() const { return {count_, memory_.data(), memory_.bytes()}; }
   std::vector<uint8_t> encode(std::span<const float> vectors) const;
   std::vector<uint8_t> code(int64_t slot) const;
   void append_codes(std::span<const int64_t> ids, std::span<const uint8_t> codes);
@@ -123,8 +119,7 @@ class CodePages final : public StoredRows {
   int64_t dim_ = 0;
   size_t code_bytes_ = 0;
   size_t row_bytes_ = 0;  // in blocks
-  std::unique_ptr<uint8_t[], AlignedDelete> data_;
-  size_t bytes_ = 0;          // of data_
+  PageMemory memory_;
   std::vector<int64_t> ids_;  // by slot
   std::vector<Page> pages_;
   int64_t held_ = 0;           // of pages_

@@ -55,7 +55,7 @@ void CodePages::for_each_run(const polar_filter* filter,
     const int64_t first_row = first * kPageRows;
     const size_t begin = static_cast<size_t>(first) * page_bytes();
     const int64_t rows = std::min(end * kPageRows, count_) - first_row;
-    search({first_row, {rows, data_.get() + begin, bytes_ - begin}});
+    search({first_row, {rows, memory_.data() + begin, memory_.bytes() - begin}});
   };
   if (page_count() <= most_pages()) return run(0, page_count());
   make_space(0);  // the limit may have become lower
