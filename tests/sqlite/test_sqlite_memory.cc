@@ -79,6 +79,9 @@ TEST_CASE("a memory limit is set, and taken away", "[sqlite]") {
   const TemporaryDatabase file;
   const Connection db(file.path());
   db.rows("PRAGMA cache_size = 10");
+  // Newer SQLites read large blobs past their cache, and do not count that; but not those in a log.
+  db.rows("PRAGMA journal_mode = WAL");
+  db.rows("PRAGMA wal_autocheckpoint = 0");
   db.rows(create_sql());
   db.rows("BEGIN");
   insert_documents(db, 0, 6000);

@@ -188,8 +188,9 @@ command_check() {
     fi
     if command -v apt-get >/dev/null; then
       check_step "the Highway of Debian trixie" "$root/tests/highway_versions/run.sh" trixie
+      check_step "the SQLite of Debian trixie" "$root/tests/sqlite_versions/run.sh" trixie
     else
-      say "== left out: other Highway releases, which are taken from Debian"
+      say "== left out: other Highway and SQLite releases, which are taken from Debian"
     fi
     check_step "each fuzz target for a minute" "$0" fuzz 60
   else

@@ -182,44 +182,53 @@ int rollback_to(sqlite3_vtab* base, int number) {
   return SQLITE_OK;
 }
 
-#if SQLITE_VERSION_NUMBER >= 3044000
-/// PRAGMA integrity_check.
+/// PRAGMA integrity_check, and quick_check.
 int integrity(sqlite3_vtab* base, const char*, const char*, int, char** error) {
   const int code = catch_errors(error, [base] { polar_table(base).check_integrity(); });
   // What is found is a text, and no failure of the check.
-  return code == SQLITE_CORRUPT_VTAB ? SQLITE_OK : code;
+  return (code & 0xFF) == SQLITE_CORRUPT ? SQLITE_OK : code;
 }
-#endif
 
-const sqlite3_module& polar_module() {
-  static const sqlite3_module module = [] {
-    sqlite3_module made = {};
-    made.iVersion = 3;
-    made.xCreate = create;
-    made.xConnect = connect;
-    made.xBestIndex = best_index;
-    made.xDisconnect = disconnect;
-    made.xDestroy = destroy;
-    made.xOpen = open;
-    made.xClose = close;
-    made.xFilter = filter;
-    made.xNext = next;
-    made.xEof = is_at_end;
-    made.xColumn = column;
-    made.xRowid = rowid;
-    made.xUpdate = update;
-    made.xBegin = begin;
-    made.xSync = sync;
-    made.xCommit = commit;
-    made.xRollback = rollback;
-    made.xRename = rename;
-    made.xSavepoint = savepoint;
-    made.xRelease = release;
-    made.xRollbackTo = rollback_to;
-    made.xShadowName = is_shadow_name;
-#if SQLITE_VERSION_NUMBER >= 3044000
-    made.iVersion = 4;
+/// A module as SQLite has it from 3.44 on. Older ones do not look beyond what their version has, so
+/// that an extension that was built with one's header is whole in a newer one, too.
+struct Module {
+  sqlite3_module base;
+#if SQLITE_VERSION_NUMBER < 3044000
+  int (*xIntegrity)(sqlite3_vtab*, const char* schema, const char* table, int flags, char** error);
+#endif
+};
+
+const Module& polar_module() {
+  static const Module module = [] {
+    Module made = {};
+    sqlite3_module& base = made.base;
+    base.iVersion = 4;
+    base.xCreate = create;
+    base.xConnect = connect;
+    base.xBestIndex = best_index;
+    base.xDisconnect = disconnect;
+    base.xDestroy = destroy;
+    base.xOpen = open;
+    base.xClose = close;
+    base.xFilter = filter;
+    base.xNext = next;
+    base.xEof = is_at_end;
+    base.xColumn = column;
+    base.xRowid = rowid;
+    base.xUpdate = update;
+    base.xBegin = begin;
+    base.xSync = sync;
+    base.xCommit = commit;
+    base.xRollback = rollback;
+    base.xRename = rename;
+    base.xSavepoint = savepoint;
+    base.xRelease = release;
+    base.xRollbackTo = rollback_to;
+    base.xShadowName = is_shadow_name;
+#if SQLITE_VERSION_NUMBER < 3044000
     made.xIntegrity = integrity;
+#else
+    base.xIntegrity = integrity;
 #endif
     return made;
   }();
@@ -229,7 +238,7 @@ const sqlite3_module& polar_module() {
 }  // namespace
 
 int register_module(sqlite3* db, const SharedMemoryLimit& limit) {
-  return sqlite3_create_module_v2(db, "polar", &polar_module(), new SharedMemoryLimit(limit),
+  return sqlite3_create_module_v2(db, "polar", &polar_module().base, new SharedMemoryLimit(limit),
                                   release_limit);
 }
 
