@@ -230,31 +230,55 @@ void fail_at_each(int64_t stride, const Setting& setting, const Fail& fail) {
   REQUIRE(runs > 5);
 }
 
-void fail_everywhere(int64_t stride) {
+/// stride: how many requests of files there are from one that fails to the next.
+void fail_sqlite_memory(int64_t stride, bool onward) {
   install_failing_memory();
-  for (const bool onward : {false, true}) {
-    INFO("onward " << onward);
-    const auto sqlite_memory = [=](int64_t first) {
-      return FailingSqlite(Resource::memory, first, onward);
-    };
-    const auto files = [=](int64_t first) { return FailingSqlite(Resource::files, first, onward); };
-    const auto our_memory = [=](int64_t first) {
-      return FailingMemory(first, onward ? Failing::onward : Failing::once);
-    };
-    fail_at_each(9 * stride, {"delete", true}, sqlite_memory);
-    fail_at_each(9 * stride, {"wal", true}, our_memory);
-    fail_at_each(18 * stride, {"wal", true, true}, our_memory);
-    fail_at_each(18 * stride, {"delete", true, true}, sqlite_memory);
-    fail_at_each(2 * stride, {"delete", false}, files);
-    fail_at_each(1 * stride, {"wal", false}, files);
-  }
+  const auto fail = [=](int64_t first) { return FailingSqlite(Resource::memory, first, onward); };
+  fail_at_each(9 * stride, {"delete", true}, fail);
+  fail_at_each(18 * stride, {"delete", true, true}, fail);
+}
+void fail_our_memory(int64_t stride, bool onward) {
+  install_failing_memory();
+  const auto fail = [=](int64_t first) {
+    return FailingMemory(first, onward ? Failing::onward : Failing::once);
+  };
+  fail_at_each(9 * stride, {"wal", true}, fail);
+  fail_at_each(18 * stride, {"wal", true, true}, fail);
+}
+void fail_files(int64_t stride, bool onward) {
+  install_failing_memory();
+  const auto fail = [=](int64_t first) { return FailingSqlite(Resource::files, first, onward); };
+  fail_at_each(2 * stride, {"delete", false}, fail);
+  fail_at_each(1 * stride, {"wal", false}, fail);
 }
 
 }  // namespace
 
 TEST_CASE("statements work or change nothing while memory and files fail", "[sqlite]") {
-  fail_everywhere(63);
+  for (const bool onward : {false, true}) {
+    INFO("onward " << onward);
+    fail_sqlite_memory(63, onward);
+    fail_our_memory(63, onward);
+    fail_files(63, onward);
+  }
 }
 TEST_CASE("statements work or change nothing wherever memory and files fail", "[sqlite][slow]") {
-  fail_everywhere(1);
+  for (const bool onward : {false, true}) {
+    INFO("onward " << onward);
+    fail_sqlite_memory(1, onward);
+    fail_our_memory(1, onward);
+    fail_files(1, onward);
+  }
 }
+
+// For valgrind, under which each takes minutes.
+TEST_CASE("no leak where SQLite's memory fails once", "[sqlite][.few]") {
+  fail_sqlite_memory(200, false);
+}
+TEST_CASE("no leak where SQLite's memory fails", "[sqlite][.few]") {
+  fail_sqlite_memory(200, true);
+}
+TEST_CASE("no leak where our memory fails once", "[sqlite][.few]") { fail_our_memory(100, false); }
+TEST_CASE("no leak where our memory fails", "[sqlite][.few]") { fail_our_memory(100, true); }
+TEST_CASE("no leak where files fail once", "[sqlite][.few]") { fail_files(200, false); }
+TEST_CASE("no leak where files fail", "[sqlite][.few]") { fail_files(200, true); }

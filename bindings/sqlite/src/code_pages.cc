@@ -15,6 +15,8 @@ namespace polarquant::sqlite {
 namespace {
 
 constexpr int64_t kBlockRows = 64;
+/// Searches read at most so many bytes past the last row, which count for nothing.
+constexpr size_t kReadAhead = 64;
 /// However low the limit is.
 constexpr int64_t kLeastPages = 2;
 
@@ -50,6 +52,11 @@ size_t CodePages::padded_bytes(int64_t rows) const {
 }
 void CodePages::fail(int64_t page, const std::string& what) const {
   throw damaged(tables_.table() + "_blocks, record " + std::to_string(page) + ": " + what);
+}
+
+void CodePages::clear(uint8_t* begin, size_t bytes) {
+  const auto most = static_cast<size_t>(memory_.data() + memory_.bytes() - begin);
+  std::memset(begin, 0, std::min(bytes, most));
 }
 
 void CodePages::reserve(int64_t rows) {
@@ -181,6 +188,7 @@ void CodePages::read(int64_t page, Blob& blob) {
   const std::span<uint8_t> data(memory_.data() + static_cast<size_t>(page) * page_bytes(),
                                 padded_bytes(rows_of(page)));
   if (!blob.read(page, data)) fail(page, "its data is of another size");
+  if (page + 1 == page_count() || !is_held(page + 1)) clear(data.data() + data.size(), kReadAhead);
   const Record stored = record(use, data);
   if (stored.rows != rows_of(page))
     fail(page, std::to_string(stored.rows) + " rows where there should be " +
@@ -312,6 +320,9 @@ void CodePages::append_codes(std::span<const int64_t> ids, std::span<const uint8
   ids_.resize(static_cast<size_t>(rows));
   pages_.resize(static_cast<size_t>(pages), {kChanged, false});
   for (int64_t page = count_ / kPageRows; page < pages; ++page) changed_.insert(page);
+  // The blocks that begin now; what others have after their rows was cleared before, or read.
+  const size_t begin = padded_bytes(count_);
+  clear(memory_.data() + begin, padded_bytes(rows) - begin + kReadAhead);
   polar_blocks all = blocks();
   check(polar_blocks_append(codec_.get(), &all, std::ssize(ids), codes.data(), codes.size()));
   std::copy(ids.begin(), ids.end(), ids_.begin() + count_);

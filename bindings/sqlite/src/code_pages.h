@@ -87,6 +87,8 @@ class CodePages final : public StoredRows {
   /// Gives the pages that are held memory of so many bytes.
   void reallocate(size_t bytes);
   void set_count(int64_t rows);
+  /// So many bytes from there on, or up to the end of the memory.
+  void clear(uint8_t* begin, size_t bytes);
 
   /// Pages that memory is to hold at most, but for changes.
   int64_t most_pages() const;
