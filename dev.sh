@@ -27,7 +27,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --werror         build with warnings as errors, in a folder of its own
       --no-faiss       build without FAISS, in a folder of its own
       --no-openmp      build without FAISS and OpenMP, on threads of our own, in a folder of its own
-      --static         build one file that needs the C library alone, without FAISS, in a folder of its own
+      --static         build one file that needs the C library alone, FAISS inside, in a folder of its own
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools
@@ -48,8 +48,8 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   build                build everything into build/
   wheel                build the Python package into dist/, for every Python 3 and other machines with this
                        glibc or a newer one, and try it in a fresh virtual environment
-  wheels [TARGET…]     build wheels of the self-contained library, which has codes and no index, for the targets of
-                       cross into dist/; docs/install.md says what works in them
+  wheels [TARGET…]     build wheels of the self-contained library, indexes too, for the targets of cross into dist/;
+                       docs/install.md says what works in them
   sdist                make the archive that pip builds the Python package from, with indexes, where a compiler and
                        the dependencies are
   packages             build Debian packages into dist/, check them by lintian, and, as root with debootstrap, install,
@@ -63,7 +63,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   help                 print this
 
 Debian packages that are missing are installed first, as root or through sudo. --static and cross let CMake fetch
-sources; if POLARQUANT_SOURCES is set, they are taken from that folder's highway, fmt, catch2, xxhash and json.
+sources; if POLARQUANT_SOURCES is set, they are taken from that folder's faiss, highway, fmt, catch2, xxhash and json.
 
 examples:
   ./dev.sh demo

@@ -66,7 +66,7 @@ if(POLARQUANT_LAPACK)
   target_link_libraries(polarquant_lapack INTERFACE LAPACK::LAPACK)
 endif()
 
-if(POLARQUANT_FAISS)
+if(POLARQUANT_FAISS AND NOT POLARQUANT_FAISS_INSIDE)
   # Debian's package configuration names libblas.so.3's development link; OpenBLAS provides it.
   find_package(faiss REQUIRED)
 endif()

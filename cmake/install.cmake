@@ -26,7 +26,8 @@ if(POLARQUANT_SQLITE)
   install(TARGETS polarquant_sqlite LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core)
 endif()
 
-if(POLARQUANT_FAISS)
+# With FAISS inside there is none that a program's own part could share.
+if(POLARQUANT_FAISS AND NOT POLARQUANT_FAISS_INSIDE)
   install(
     TARGETS polarquant_faiss
     EXPORT polarquantFaissTargets

@@ -2,14 +2,19 @@
 # What can be switched; everything but FAISS and CUDA defaults to "on when this is the top-level project".
 option(POLARQUANT_FAISS "Build the FAISS index classes and the C ABI's index calls" ON)
 option(POLARQUANT_OPENMP "Run loops on OpenMP's threads; OFF: on threads of our own" ON)
-if(POLARQUANT_FAISS AND NOT POLARQUANT_OPENMP)
-  message(FATAL_ERROR "POLARQUANT_OPENMP=OFF: FAISS runs its loops on OpenMP's threads; add -DPOLARQUANT_FAISS=OFF")
-endif()
 # One file that needs the C library and nothing else, for machines whose packages are not known.
 option(POLARQUANT_STATIC "Put all that libpolarquant uses but the C library inside it" OFF)
 if(POLARQUANT_STATIC AND POLARQUANT_OPENMP)
   message(FATAL_ERROR "POLARQUANT_STATIC=ON: OpenMP's runtime is a library of its own, and two of them in a process "
-                      "harm each other; add -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF")
+                      "harm each other; add -DPOLARQUANT_OPENMP=OFF")
+endif()
+# A FAISS of the system has its loops on OpenMP's threads; one whose sources are compiled here has them on one.
+set(POLARQUANT_FAISS_INSIDE OFF)
+if(POLARQUANT_FAISS AND POLARQUANT_STATIC)
+  set(POLARQUANT_FAISS_INSIDE ON)
+elseif(POLARQUANT_FAISS AND NOT POLARQUANT_OPENMP)
+  message(FATAL_ERROR "POLARQUANT_OPENMP=OFF: the system's FAISS runs its loops on OpenMP's threads; add "
+                      "-DPOLARQUANT_FAISS=OFF, or -DPOLARQUANT_STATIC=ON, which has FAISS inside")
 endif()
 if(POLARQUANT_STATIC)
   set(lapack_default OFF)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Factory strings of a grammar: each is refused when it is made, or makes an index that is trained,
 // filled, searched, saved and loaded, or says what it cannot do. None crashes or hangs.
-#include <unistd.h>
-
 #include <cstring>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tests/capi/capi_support.h"
+#include "tests/support/hang_alarm.h"
 
 using namespace polarquant::test;
 
@@ -205,7 +204,7 @@ TEST_CASE("Every factory string of a grammar works or is refused", "[capi]") {
   for (const std::string& description : descriptions()) {
     for (const polar_metric metric : {POLAR_METRIC_L2, POLAR_METRIC_INNER_PRODUCT}) {
       INFO('"' << description << "\", metric " << metric);
-      alarm(kHangSeconds);
+      set_hang_alarm(kHangSeconds);
       polar_index* index = nullptr;
       if (!done(polar_index_create(description.c_str(), kDim, metric, &index))) continue;
       const IndexHandle owned(index);
@@ -213,7 +212,7 @@ TEST_CASE("Every factory string of a grammar works or is refused", "[capi]") {
       go_through(index);
     }
   }
-  alarm(0);
+  set_hang_alarm(0);
   CHECK(made > 100);
 }
 
@@ -221,7 +220,7 @@ TEST_CASE("FAISS's NSG graphs are built of few rows, or refused", "[capi]") {
   for (const int64_t rows : {1, 30, 60, 64, 65, 66, 100, 101, 200}) {
     for (const char* description : {"NSG8", "NSG8,SQ8", "NSG8,Polar4"}) {
       INFO(description << ", " << rows << " rows");
-      alarm(kHangSeconds);
+      set_hang_alarm(kHangSeconds);
       const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
       const std::vector<float> x = normal_rows(rows, kDim, 1);
       require_ok(polar_index_train(index.get(), rows, x.data(), nullptr));
@@ -236,7 +235,7 @@ TEST_CASE("FAISS's NSG graphs are built of few rows, or refused", "[capi]") {
       }
     }
   }
-  alarm(0);
+  set_hang_alarm(0);
 }
 
 // FAISS would number the centroids of the first anew, by a search that takes a minute.
@@ -244,7 +243,7 @@ TEST_CASE("Product quantizers are trained alike with and without np", "[capi]") 
   for (const std::string description : {"PQ2", "IVF2,PQ2", "PQ4x4"}) {
     INFO(description);
     const std::vector<float> x = normal_rows(kRows, kDim, 1);
-    alarm(kHangSeconds);
+    set_hang_alarm(kHangSeconds);
     const auto end_of_file = [&](const char* suffix) {
       const IndexHandle index = make_index((description + suffix).c_str(), kDim, POLAR_METRIC_L2);
       require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
@@ -255,7 +254,7 @@ TEST_CASE("Product quantizers are trained alike with and without np", "[capi]") 
     };
     CHECK(end_of_file("") == end_of_file("np"));
   }
-  alarm(0);
+  set_hang_alarm(0);
 }
 
 }  // namespace

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The index calls of the C ABI: our specs, compositions and FAISS's own indexes behave alike.
-#include <omp.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "src/core/threads.h"
 #include "tests/capi/small_index.h"
+#include "tests/support/forked_child.h"
 
 using namespace polarquant::test;
 
@@ -256,12 +254,12 @@ TEST_CASE("num_threads changes no result and no setting", "[capi]") {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_INNER_PRODUCT, x);
     require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
-    const int before = omp_get_max_threads();
+    const int before = polarquant::default_threads();
     const Results expected = search(index, 30, x.data(), 10, 1);
     for (const int32_t threads : {0, 2, 3, 1024}) {
       CHECK(search(index, threads == 1024 ? 1 : 30, x.data(), 10, threads).ids[0] ==
             expected.ids[0]);
-      CHECK(omp_get_max_threads() == before);
+      CHECK(polarquant::default_threads() == before);
     }
     CHECK(search(index, 30, x.data(), 10, 3) == expected);
   }
@@ -296,21 +294,13 @@ TEST_CASE("a forked child searches an index without hanging", "[capi]") {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
     require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
-    const Results expected = search(index, 50, x.data(), 10, 2);  // OpenMP's threads exist now
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      alarm(20);
-      Results found = expected;
-      const polar_search_options options = searching_on(4);
-      const bool ok = polar_index_search(index.get(), 50, x.data(), 10, &options,
-                                         found.scores.data(), found.ids.data()) == POLAR_OK &&
-                      found.ids == expected.ids;
-      _exit(ok ? 0 : 1);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+    const Results expected = search(index, 50, x.data(), 10, 2);  // there are threads now
+    CHECK(run_in_child([&] {
+            Results found = expected;
+            const polar_search_options options = searching_on(4);
+            return polar_index_search(index.get(), 50, x.data(), 10, &options, found.scores.data(),
+                                      found.ids.data()) == POLAR_OK &&
+                   found.ids == expected.ids;
+          }) == ChildEnd::right);
   }
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Index files through the C ABI: what was saved comes back, in every form, and failures leave what
 // was there.
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -338,36 +335,6 @@ TEST_CASE("A writer that fails at any byte ends the save", "[capi][io]") {
   }
   Budget enough{size};
   require_ok(polar_index_save_to(index.get(), spend, &enough, nullptr));
-}
-
-TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io]") {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("index");
-  const IndexHandle old = filled("Polar2", POLAR_METRIC_L2, false);
-  require_ok(polar_index_save(old.get(), path.c_str(), nullptr));
-  const std::string before = contents(path);
-  const IndexHandle index = filled("Polar8", POLAR_METRIC_L2, true);
-  const size_t size = saved(index.get()).size();
-
-  struct rlimit limit = {};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  for (size_t allowed = 0; allowed < size; allowed += 509) {
-    struct rlimit smaller = limit;
-    smaller.rlim_cur = allowed;
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &smaller) == 0);
-    const polar_status status = polar_index_save(index.get(), path.c_str(), nullptr);
-    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    REQUIRE(status == POLAR_ERROR_IO);
-    REQUIRE((contents(path) == before));
-    const auto files = std::distance(
-        std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()),
-        std::filesystem::directory_iterator());
-    REQUIRE(files == 1);
-  }
-  std::signal(SIGXFSZ, old_handler);
-  require_ok(polar_index_save(index.get(), path.c_str(), nullptr));
-  CHECK((contents(path) == saved(index.get())));
 }
 
 const char* const kGolden = "tests/golden/state4/capi_cosine.polarquant";

@@ -4,7 +4,6 @@
 #include <faiss/IndexNSG.h>
 #include <faiss/impl/AuxIndexStructures.h>
 #include <faiss/impl/IDSelector.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +13,12 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/core/call_threads.h"
+#include "src/core/threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
-#include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
+#include "tests/support/forked_child.h"
 
 namespace polarquant::test {
 namespace {
@@ -100,11 +100,11 @@ TEST_CASE("Graph searches honour selectors, threads, transforms and id maps", "[
   const Found expected = find(*filled("Polar4", ::faiss::METRIC_L2), queries(), kK, &params);
   for (const int64_t label : chosen.labels) CHECK(range.is_member(label));
   CHECK(recall(chosen, expected, kK) > .95);
-  const int before = omp_get_max_threads();
+  const int before = polarquant::default_threads();
   const Found found = find(*index, queries(), kK);
-  omp_set_num_threads(3);
+  polarquant::set_default_threads(3);
   CHECK(find(*index, queries(), kK) == found);
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
   CHECK(run_in_child([&] { return find(*index, queries(), kK) == found; }) == ChildEnd::right);
 
   auto mapped = index_factory(kDim, "IDMap2,HNSW16,Polar4", ::faiss::METRIC_L2);

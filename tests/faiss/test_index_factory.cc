@@ -6,17 +6,17 @@
 #include <faiss/IndexRefine.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/index_factory.h>
-#include <omp.h>
 
 #include <memory>
 #include <typeinfo>
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/composed_index.h"
-#include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
+#include "tests/support/forked_child.h"
 
 namespace polarquant::test {
 namespace {
@@ -264,13 +264,13 @@ TEST_CASE("Compositions give the same results with any number of threads", "[fai
   const std::string description =
       GENERATE("L2norm,Polar4", "IDMap2,Polar4", "Polar2,RFlat", "Polar2,Refine(Polar8)");
   INFO(description);
-  const int before = omp_get_max_threads();
+  const int before = polarquant::default_threads();
   std::vector<Found> found;
   for (const int threads : {1, 2, 3, 8}) {
-    omp_set_num_threads(threads);
+    polarquant::set_default_threads(threads);
     found.push_back(find(*build_full(description, kInnerProduct), queries(), kK));
   }
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
   for (const Found& other : found) CHECK(other == found[0]);
 }
 
@@ -279,8 +279,8 @@ TEST_CASE("A fork()ed child searches every container after a threaded search", "
       GENERATE("Polar4", "L2norm,Polar4", "PCA48,Polar4", "IDMap2,L2norm,Polar4", "Polar2,RFlat",
                "L2norm,Polar2,Refine(SQ8)");
   INFO(description);
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(4);
+  const int before = polarquant::default_threads();
+  polarquant::set_default_threads(4);
   auto index = build_full(description, kInnerProduct);
   const Found found = find(*index, queries(), kK);
   CHECK(run_in_child([&] {
@@ -288,7 +288,7 @@ TEST_CASE("A fork()ed child searches every container after a threaded search", "
           if (!has_id_map(description)) index->add(kRows, rows().data());
           return true;
         }) == ChildEnd::right);
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexRefine.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>

@@ -4,7 +4,6 @@
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexIVFFlat.h>
 #include <faiss/impl/AuxIndexStructures.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,13 +11,14 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/clustered_lists.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/copy_ids.h"
-#include "tests/faiss/forked_search.h"
 #include "tests/faiss/stored_indexes.h"
 #include "tests/support/catch.h"
+#include "tests/support/forked_child.h"
 
 namespace polarquant::test {
 
@@ -106,9 +106,9 @@ TEST_CASE("Searches of ours and FAISS's scan of our codes agree", "[faiss][ivf]"
 TEST_CASE("Results of an inverted file do not depend on threads or batches", "[faiss][ivf]") {
   auto index = filled_index("Polar4", kInnerProduct);
   const Found expected = find(*index, queries(), kK);
-  const int before = omp_get_max_threads();
+  const int before = polarquant::default_threads();
   for (const int threads : {1, 2, 5}) {
-    omp_set_num_threads(threads);
+    polarquant::set_default_threads(threads);
     INFO(threads);
     CHECK(find(*index, queries(), kK) == expected);
     for (size_t q = 0; q < 5; ++q) {
@@ -118,7 +118,7 @@ TEST_CASE("Results of an inverted file do not depend on threads or batches", "[f
                        expected.labels.begin() + static_cast<ptrdiff_t>(q * kK)));
     }
   }
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
 }
 
 TEST_CASE("Search parameters of an inverted file", "[faiss][ivf]") {

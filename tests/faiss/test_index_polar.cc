@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // IndexPolar against IndexFlat, and its promises about errors, ids, selectors, threads and forks.
 #include <faiss/IndexHNSW.h>
-#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -9,11 +8,12 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "tests/faiss/clustered_rows.h"
-#include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
+#include "tests/support/forked_child.h"
 
 namespace polarquant::test {
 namespace {
@@ -321,10 +321,10 @@ TEST_CASE("IndexPolar honours selectors of ids", "[faiss]") {
 }
 
 TEST_CASE("IndexPolar's results do not depend on the number of threads", "[faiss]") {
-  const int before = omp_get_max_threads();
+  const int before = polarquant::default_threads();
   std::vector<Found> found;
   for (const int threads : {1, 2, 3, 8}) {
-    omp_set_num_threads(threads);
+    polarquant::set_default_threads(threads);
     IndexPolar index(kDim, "Polar3", kInnerProduct);
     index.add(kRows, rows().data());
     found.push_back(find(index, queries(), kK));
@@ -332,13 +332,13 @@ TEST_CASE("IndexPolar's results do not depend on the number of threads", "[faiss
     index.reconstruct_n(0, kRows, decoded.data());
     found.push_back({decoded, {}});
   }
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
   for (size_t i = 2; i < found.size(); ++i) CHECK(found[i] == found[i % 2]);
 }
 
 TEST_CASE("A fork()ed child searches and adds after a threaded search", "[faiss]") {
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(4);
+  const int before = polarquant::default_threads();
+  polarquant::set_default_threads(4);
   IndexPolar index(kDim, "Polar4");
   index.add(kRows, rows().data());
   const Found found = find(index, queries(), kK);
@@ -347,7 +347,7 @@ TEST_CASE("A fork()ed child searches and adds after a threaded search", "[faiss]
           index.add(kRows, rows().data());
           return index.ntotal == 2 * kRows;
         }) == ChildEnd::right);
-  omp_set_num_threads(before);
+  polarquant::set_default_threads(before);
 }
 
 TEST_CASE("IndexPolar's distance computer agrees with its search", "[faiss]") {

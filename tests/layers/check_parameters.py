@@ -17,7 +17,7 @@ TOPS = ("src", "include")
 #: Folders of kernels.
 MAY_HAVE_MORE = ("src/scan/kernels", "src/simd")
 #: Functions whose parameters the headers of others say, and calls of the C header.
-SAID_ELSEWHERE = re.compile(r"^(search_preassigned|distances_batch_4|dsyrk_|dsyevd_|polar_\w+)$")
+SAID_ELSEWHERE = re.compile(r"^(search_preassigned|distances_batch_4|dsyrk_|dsyevd_|[sd](?:gemm|syrk|syev|gesvd|geqrf|orgqr|gelsd|getri)_|polar_\w+)$")
 
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"([\w~]+)\)?\s*\(")

@@ -2,8 +2,8 @@
 // A child of fork() scans, though none of its parent's threads are there.
 #include <vector>
 
-#include "tests/faiss/forked_search.h"
 #include "tests/scan/plain_search.h"
+#include "tests/support/forked_child.h"
 
 namespace polarquant::test {
 

@@ -23,7 +23,7 @@ command_test() {
         suffix+=-no-openmp
         ;;
       --static)
-        options+=(-DPOLARQUANT_STATIC=ON -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
+        options+=(-DPOLARQUANT_STATIC=ON -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_BENCH=OFF)
         mapfile -t -O "${#options[@]}" options < <(source_options)
         suffix+=-static
         ;;

