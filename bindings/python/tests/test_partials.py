@@ -4,6 +4,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 from support import make_rows, needs_indexes
@@ -102,6 +103,28 @@ class PartialsTest(unittest.TestCase):
         scores, ids = partials.merge_best(few, 20, False)
         self.assertTrue(np.all(ids[:, 3:] == -1) and np.all(np.isposinf(scores[:, 3:])))
         self.assertEqual(set(ids[:, :3].ravel()), set(keep[:3]))
+
+    def test_rows_that_are_added_between_asking_for_memory_and_the_search(self):
+        index = polarquant.Index("Polar2", DIM, "l2")
+        index.add(self.x[:1500])
+        part = partials.Part(index, 0)
+        ask, grown = polarquant._library.lib.polar_index_partial_bytes, []
+
+        def ask_and_add(*arguments):
+            status = ask(*arguments)
+            if not grown:
+                grown.append(index.add(self.x[1500:]))
+            return status
+
+        k = 2000  # of which there were fewer
+        with unittest.mock.patch.object(
+            polarquant._library.lib, "polar_index_partial_bytes", ask_and_add
+        ):
+            found = part.search_partial(self.queries, k)
+        self.assertEqual(len(grown), 1)
+        self.check_equal(
+            partials.merge_partials([found], len(self.queries), k), index.search(self.queries, k)
+        )
 
     def test_what_it_refuses(self):
         index, parts = self.built("IVF16,Polar4", "l2", None)

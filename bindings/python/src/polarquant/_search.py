@@ -88,12 +88,19 @@ def run_search_partial(
 
     def search(nq: int, q: int, k: int, options: Any, _scores: int, _ids: int) -> int:
         nonlocal found
-        size = ctypes.c_size_t()
-        check(bytes_function(nq, k, ctypes.byref(size)))
-        partial = np.empty(size.value, dtype=np.uint8)
-        status = function(nq, q, k, options, size.value, address(partial), ctypes.byref(size))
-        found = partial[: size.value].tobytes()
-        return status
+        size, capacity, status = ctypes.c_size_t(), -1, 0
+        while True:
+            check(bytes_function(nq, k, ctypes.byref(size)))
+            # The error's text is that of the search before, which success does not clear.
+            if size.value <= capacity:
+                return status
+            capacity = size.value
+            partial = np.empty(capacity, dtype=np.uint8)
+            status = function(nq, q, k, options, capacity, address(partial), ctypes.byref(size))
+            # Perhaps rows were added meanwhile, for which there is no memory.
+            if status != BadArgumentError.status:
+                found = partial[: size.value].tobytes()
+                return status
 
     run_search(search, *arguments)
     return found
