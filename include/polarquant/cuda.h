@@ -102,8 +102,11 @@ POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
  * defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied, ef_search is
  * to be 0, and so are nprobe unless it was an inverted file, and k_factor unless it was a
  * refinement: else POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of
- * it; few rows that a filter keeps of an inverted file are scored by the host. num_threads is for
- * preparing queries, and for what the host does with results; progress is not called.
+ * it; few rows that a filter keeps of an inverted file are scored by the host, and those that a
+ * prepared filter keeps of an index without lists, no more than an eighth, are copied side by side
+ * on the device by the first search: copies that are the filter's until it is destroyed.
+ * num_threads is for preparing queries, and for what the host does with results; progress is not
+ * called.
  *
  * Queries, scores, ids and the words of a filter's bitset are each in host memory or in a device's.
  * An index on one device that is no refinement uses them where they lie, if that is its own memory:
