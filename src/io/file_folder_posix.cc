@@ -57,9 +57,12 @@ std::unique_ptr<SystemFile> FileFolder::make(const std::string& name,
 std::unique_ptr<SystemFile> FileFolder::make_unnamed(const std::string& path) const {
   // By which it gets a name later.
   if (::access("/proc/self/fd", X_OK) != 0) return nullptr;
-  // Who cannot make it tells so in many ways; a file with a name then says what is wrong.
   const int file = open_in(static_cast<int>(handle_), ".", O_WRONLY | O_TMPFILE);
-  return file < 0 ? nullptr : std::make_unique<SystemFile>(file, path);
+  if (file >= 0) return std::make_unique<SystemFile>(file, path);
+  // What file systems and kernels say that have no such files; open(2) has the first three.
+  for (const int none : {EOPNOTSUPP, EISDIR, ENOENT, EINVAL, EPERM, ENOSYS})
+    if (errno == none) return nullptr;
+  fail_by_system(path, "make");
 }
 
 std::unique_ptr<SystemFile> FileFolder::open_unnamed(const SystemFile& file,

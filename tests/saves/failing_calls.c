@@ -125,6 +125,11 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) {
   return fails("rename") ? -1 : real(from_folder, from, to_folder, to);
 }
 
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
+  REAL(int, "linkat", (int, const char*, int, const char*, int));
+  return fails("linkat") ? -1 : real(from_folder, from, to_folder, to, flags);
+}
+
 int fchmod(int file, mode_t mode) {
   REAL(int, "fchmod", (int, mode_t));
   return fails("fchmod") ? -1 : real(file, mode);

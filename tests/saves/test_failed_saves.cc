@@ -13,7 +13,7 @@
 namespace polarquant::test {
 namespace {
 
-constexpr const char* kCalls[] = {"open",   "write",     "fsync", "close", "rename",
+constexpr const char* kCalls[] = {"open",   "write",     "fsync", "close", "rename", "linkat",
                                   "fchmod", "ftruncate", "fstat", "mmap",  "read"};
 
 /// With an old file, and nothing else.
