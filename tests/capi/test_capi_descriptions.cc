@@ -113,7 +113,7 @@ const Strings kMaps = {"IDMap", "IDMap2", "IDMap2,IDMap", "IDMap,PCA8,IDMap2"};
 
 void add_products(const Strings& first, const Strings& second, std::set<std::string>& all) {
   for (const std::string& a : first) {
-    for (const std::string& b : second) all.insert(a + "," + b);
+    for (const std::string& b : second) all.insert(std::string(a).append(",").append(b));
   }
 }
 
