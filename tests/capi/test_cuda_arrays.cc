@@ -136,19 +136,24 @@ TEST_CASE("arrays are used where they lie", "[capi]") {
   CHECK(found.copies == 3);
 }
 
+/// Of arrays anywhere each that lies on a device is copied, and the answer is the host's.
+void check_all_copied(const polar_cuda_index* index, const polar_search_options& options) {
+  const std::vector<float> queries = some_queries();
+  const SearchResult expected = search(index, queries, kOnHost, options).result;
+  for (const Places& places : all_places(0)) {
+    const Found found = search(index, queries, places, options);
+    require_ok(found.status);
+    CHECK(found.result == expected);
+    CHECK(found.copies == (places.queries + 1) + (places.scores + 1) + (places.ids + 1));
+  }
+}
+
 TEST_CASE("arrays are copied for several devices", "[capi]") {
   const PlainRows rows("Polar4-norot");
   const polar_cuda_layout layout = GENERATE(POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED);
   const Handle<polar_cuda_index> index = rows.on({0, 1}, layout);
   const polar_search_options options = search_options(2.25F);
-  const std::vector<float> queries = some_queries();
-  const SearchResult expected = search(index.get(), queries, kOnHost, options).result;
-  for (const Places& places : all_places(0)) {
-    const Found found = search(index.get(), queries, places, options);
-    require_ok(found.status);
-    CHECK(found.result == expected);
-    CHECK(found.copies == (places.queries + 1) + (places.scores + 1) + (places.ids + 1));
-  }
+  check_all_copied(index.get(), options);
 }
 
 TEST_CASE("a bitset in a device's memory", "[capi]") {
@@ -177,21 +182,10 @@ TEST_CASE("arrays with a prepared filter", "[capi]") {
   const PlainRows rows("Polar4-norot");
   const Handle<polar_cuda_index> index = rows.on({0});
   const polar_filter range = range_filter(60, GENERATE(60, 64, 200));
-  polar_prepared_filter* prepared = nullptr;
-  require_ok(polar_prepared_filter_create(&range, &prepared));
-  polar_filter filter = filter_of(POLAR_FILTER_PREPARED);
-  filter.prepared = prepared;
+  const PreparedFilter prepared(range);
   polar_search_options options = search_options(2.25F);
-  options.filter = &filter;
-  const std::vector<float> queries = some_queries();
-  const SearchResult expected = search(index.get(), queries, kOnHost, options).result;
-  for (const Places& places : all_places(0)) {
-    const Found found = search(index.get(), queries, places, options);
-    require_ok(found.status);
-    CHECK(found.result == expected);
-    CHECK(found.copies == (places.queries + 1) + (places.scores + 1) + (places.ids + 1));
-  }
-  polar_prepared_filter_destroy(prepared);
+  options.filter = prepared.get();
+  check_all_copied(index.get(), options);
 }
 
 TEST_CASE("queries in a device's memory are refused as others are", "[capi]") {

@@ -170,13 +170,9 @@ TEST_CASE("a filter in the device's memory", "[cuda][arrays]") {
     polar_filter filter = bitset_filter(bits.data(), num_bits);
     options.filter = &filter;
     const SearchResult expected = rows.on_cpu(queries, 10, options);
-    polar_prepared_filter* prepared = nullptr;
-    require_ok(polar_prepared_filter_create(&filter, &prepared));
-    polar_filter many = filter_of(POLAR_FILTER_PREPARED);
-    many.prepared = prepared;
-    options.filter = &many;
+    const PreparedFilter prepared(filter);
+    options.filter = prepared.get();
     CHECK(search_there(rows.device(), queries, 6, 10, options) == expected);
-    polar_prepared_filter_destroy(prepared);
     options.filter = &filter;
     filter.bitset.words = lent.data();
     CHECK(search_there(rows.device(), queries, 6, 10, options) == expected);
