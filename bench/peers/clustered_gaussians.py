@@ -32,7 +32,7 @@ BLOCK_ROWS = 16384
 
 
 class Mixture:
-    def __init__(self, rows, dim, seed):
+    def __init__(self, rows, dim, seed, cluster_rows=CLUSTER_ROWS):
         self.dim = dim
         self.random = np.random.default_rng(seed)
         spectrum = np.arange(1, dim + 1) ** -DECAY
@@ -42,7 +42,7 @@ class Mixture:
         self.colour = (scale[:, None] * rotation.T).astype(np.float32)
         mean = self.random.standard_normal(dim)
         self.mean = (MEAN_LENGTH * mean / np.linalg.norm(mean)).astype(np.float32)
-        self.centres = self._gaussian(max(1, round(rows / CLUSTER_ROWS)))
+        self.centres = self._gaussian(max(1, round(rows / cluster_rows)))
 
     def _gaussian(self, rows):
         return self.random.standard_normal((rows, self.dim), dtype=np.float32) @ self.colour

@@ -262,14 +262,22 @@ TEST_CASE("statements work or change nothing while memory and files fail", "[sql
     fail_files(63, onward);
   }
 }
-TEST_CASE("statements work or change nothing wherever memory and files fail", "[sqlite][slow]") {
-  for (const bool onward : {false, true}) {
-    INFO("onward " << onward);
-    fail_sqlite_memory(1, onward);
-    fail_our_memory(1, onward);
-    fail_files(1, onward);
-  }
+
+// Every request. Cases of their own, so that they can be run beside each other.
+TEST_CASE("nothing is changed wherever SQLite's memory fails once", "[sqlite][slow]") {
+  fail_sqlite_memory(1, false);
 }
+TEST_CASE("nothing is changed wherever SQLite's memory fails", "[sqlite][slow]") {
+  fail_sqlite_memory(1, true);
+}
+TEST_CASE("nothing is changed wherever our memory fails once", "[sqlite][slow]") {
+  fail_our_memory(1, false);
+}
+TEST_CASE("nothing is changed wherever our memory fails", "[sqlite][slow]") {
+  fail_our_memory(1, true);
+}
+TEST_CASE("nothing is changed wherever files fail once", "[sqlite][slow]") { fail_files(1, false); }
+TEST_CASE("nothing is changed wherever files fail", "[sqlite][slow]") { fail_files(1, true); }
 
 // For valgrind, under which each takes minutes.
 TEST_CASE("no leak where SQLite's memory fails once", "[sqlite][.few]") {
