@@ -5,9 +5,9 @@
     faiss_gpu_lists.py [--rows 10000000] [--dim 96] [--lists 4096] [--nprobe 8,16,32,64]
 
 Rows are those of bench/peers/clustered_gaussians.py; --cluster-rows says how many are alike, which
-decides how many lists hold a query's neighbors. Both inverted files are trained on the same rows and
-have as many lists; FAISS's rows take --pq-bytes bytes, by default a half a dimension, with float16
-tables. A figure is the median of three turns, in which all are timed one after the other, each the
+decides how many lists hold a query's neighbors. FAISS trains the centroids and finds the lists of
+rows, so that both inverted files have the same lists; its rows take --pq-bytes bytes, by default a
+half a dimension, with float16 tables. A figure is the median of three turns, in which all are timed one after the other, each the
 median of five calls from host memory to host memory, with other queries every time, for inner
 products and k = 10. Recall is the share of the exact nearest rows (GpuIndexFlat, float16) that is
 found.
@@ -19,7 +19,9 @@ copies of the codes; on the host two copies.
 import argparse
 import functools
 import os
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -34,8 +36,8 @@ from faiss_gpu import CALLS, K, TURNS, Mixture, in_batches, make_rows, time_in_t
 ROWS_AT_ONCE = 1 << 20
 TRAINING_ROWS_PER_LIST = 40
 SEED = 1
-QUERY_STREAM = 1
-FIRST_ROW_STREAM = 2
+QUERY_STREAM, TRAINING_STREAM, FIRST_ROW_STREAM = 1, 2, 3
+CODE_TRAINING_ROWS = 100_000
 
 
 def parse_arguments():
@@ -62,70 +64,104 @@ def parse_arguments():
 class Exact:
     """FAISS's exact search of float16 vectors: the neighbors that there are."""
 
-    def __init__(self, resources, dim):
+    def __init__(self, resources, options):
         config = faiss.GpuIndexFlatConfig()
         config.useFloat16 = True
-        self.index = faiss.GpuIndexFlatIP(resources, dim, config)
-        self.add = self.index.add
+        self.index = faiss.GpuIndexFlatIP(resources, options.dim, config)
+
+    def add(self, x, first, lists):
+        self.index.add(x)
 
 
 class Theirs:
     def __init__(self, resources, options):
         config = faiss.GpuIndexIVFPQConfig()
         config.useFloat16LookupTables = True
-        self.index = faiss.GpuIndexIVFPQ(
-            resources,
-            options.dim,
-            options.lists,
-            options.pq_bytes,
-            8,
-            faiss.METRIC_INNER_PRODUCT,
-            config,
-        )
-        self.train = self.index.train
-        self.add = self.index.add
+        sizes = (options.dim, options.lists, options.pq_bytes, 8)
+        self.index = faiss.GpuIndexIVFPQ(resources, *sizes, faiss.METRIC_INNER_PRODUCT, config)
+        self.index.reserveMemory(options.rows)
+
+    def train(self, x):
+        self.index.train(x)
+        self.coarse = faiss.downcast_index(self.index.quantizer)
+        self.centroids = self.coarse.reconstruct_n(0, self.index.nlist)
+
+    def find_lists(self, x):
+        return self.coarse.search(x, 1)[1][:, 0]
+
+    def add(self, x, first, lists):
+        self.index.add(x)
 
     def search(self, queries, k, nprobe):
-        return self.index.search(queries, k, params=faiss.SearchParametersIVF(nprobe=nprobe))
+        parameters = faiss.SearchParametersIVF(nprobe=nprobe)
+        return self.index.search(queries, k, params=parameters)
 
 
 class Flat:
     """Our codes without lists."""
 
-    def __init__(self, options):
+    def __init__(self, options, x):
         self.codec = polarquant.Codec(options.spec, options.dim)
-        self.codes = np.empty((options.rows, self.codec.code_size), np.uint8)
-        self.ntotal = 0
-
-    def train(self, x):
         self.codec.train(x)
         self.encoder = polarquant.cuda.CudaEncoder(self.codec)
+        self.codes = np.empty((options.rows, self.codec.code_size), np.uint8)
 
-    def add(self, x):
-        self.encoder.encode(x, out=self.codes[self.ntotal : self.ntotal + len(x)])
-        self.ntotal += len(x)
+    def add(self, x, first, lists):
+        self.encoder.encode(x, out=self.codes[first : first + len(x)])
 
     def on_device(self):
         return polarquant.cuda.CudaIndex.from_codes(self.codec, self.codes)
 
 
-def build(options, mixture, indexes):
-    """Trains those that are to be trained and adds all rows to each. Seconds are printed."""
-    sample = max(ROWS_AT_ONCE, TRAINING_ROWS_PER_LIST * options.lists)
-    x = make_rows(mixture, min(options.rows, sample), FIRST_ROW_STREAM)
-    seconds = dict.fromkeys(indexes, 0.0)
-    for name, index in indexes.items():
-        if hasattr(index, "train"):
-            begin = time.perf_counter()
-            index.train(x)
-            print(f"{name} trained in {time.perf_counter() - begin:.0f} s", flush=True)
-    for i, first in enumerate(range(0, options.rows, ROWS_AT_ONCE)):
-        x = make_rows(mixture, min(ROWS_AT_ONCE, options.rows - first), FIRST_ROW_STREAM + i)
-        for name, index in indexes.items():
-            begin = time.perf_counter()
-            index.add(x)
-            seconds[name] += time.perf_counter() - begin
-    print("added in", ", ".join(f"{name} {s:.0f} s" for name, s in seconds.items()), flush=True)
+class Ours:
+    def __init__(self, options, centroids, x):
+        self.index = polarquant.Index(f"IVF{options.lists},{options.spec}", options.dim)
+        self.index.train_with_centroids(centroids, x)
+
+    def add(self, x, first, lists):
+        self.index.add_to_lists(x, np.arange(first, first + len(x)), lists)
+
+    def on_device(self):
+        return self.index.to_cuda()
+
+
+def build(options, mixture, resources):
+    """All indexes with all rows. Seconds are printed."""
+    sample = max(CODE_TRAINING_ROWS, TRAINING_ROWS_PER_LIST * options.lists)
+    x = make_rows(mixture, min(options.rows, sample), TRAINING_STREAM)
+    begin = time.perf_counter()
+    theirs = Theirs(resources, options)
+    theirs.train(x)
+    print(f"trained in {time.perf_counter() - begin:.0f} s", flush=True)
+    x = x[:CODE_TRAINING_ROWS]
+    indexes = {
+        "exact": Exact(resources, options),
+        "FAISS": theirs,
+        "flat": Flat(options, x),
+        "ours": Ours(options, theirs.centroids, x),
+    }
+    seconds = dict.fromkeys(["rows", "lists", *indexes], 0.0)
+
+    def timed(name, function, *arguments):
+        begin = time.perf_counter()
+        made = function(*arguments)
+        seconds[name] += time.perf_counter() - begin
+        return made
+
+    # Ours are added by the host, FAISS's by the device, side by side.
+    with ThreadPoolExecutor(2) as pool:
+        for stream, first in enumerate(range(0, options.rows, ROWS_AT_ONCE)):
+            count = min(ROWS_AT_ONCE, options.rows - first)
+            x = timed("rows", make_rows, mixture, count, FIRST_ROW_STREAM + stream)
+            lists = timed("lists", theirs.find_lists, x)
+            added = pool.submit(timed, "ours", indexes["ours"].add, x, first, lists)
+            for name in ("exact", "FAISS", "flat"):
+                timed(name, indexes[name].add, x, first, lists)
+            added.result()
+            if sys.stderr.isatty():
+                print(f"\r{first + count:,} of {options.rows:,} rows", end="", file=sys.stderr)
+    print("made in", ", ".join(f"{name} {s:.0f} s" for name, s in seconds.items()), flush=True)
+    return indexes
 
 
 def share(found, exact):
@@ -138,17 +174,15 @@ def main():
     mixture = Mixture(options.rows, options.dim, SEED, options.cluster_rows)
     queries = make_rows(mixture, 2 * max(options.batch) + TURNS * CALLS, QUERY_STREAM)
     resources = faiss.StandardGpuResources()
-    exact = Exact(resources, options.dim)
-    theirs = Theirs(resources, options)
-    codes = Flat(options)
-    ours = polarquant.Index(f"IVF{options.lists},{options.spec}", options.dim)
-    build(options, mixture, {"exact": exact, "FAISS": theirs, "flat": codes, "ours": ours})
-    lists, flat = ours.to_cuda(), codes.on_device()
+    indexes = build(options, mixture, resources)
+    exact, theirs = indexes["exact"].index, indexes["FAISS"]
+    lists, flat = indexes["ours"].on_device(), indexes["flat"].on_device()
 
-    nearest = exact.index.search(queries[: max(options.batch)], K)[1]
+    code_size = indexes["flat"].codec.code_size
+    nearest = exact.search(queries[: max(options.batch)], K)[1]
     print(
         f"\n{options.rows:,} rows of {options.dim}, {options.cluster_rows:,} alike; "
-        f"IVF{options.lists},{options.spec} of {codes.codec.code_size} bytes, "
+        f"IVF{options.lists},{options.spec} of {code_size} bytes, "
         f"FAISS's IVFPQ of {options.pq_bytes}; milliseconds and recall@{K}"
     )
     print(
@@ -174,7 +208,9 @@ def main():
     few = queries[:8]
     same = all(
         np.array_equal(a, b)
-        for a, b in zip(lists.search(few, k=K, nprobe=8), ours.search(few, k=K, nprobe=8))
+        for a, b in zip(
+            lists.search(few, k=K, nprobe=8), indexes["ours"].index.search(few, k=K, nprobe=8)
+        )
     )
     print(f"device and CPU give {'the same to the bit' if same else 'DIFFERENT results'}")
 

@@ -7,23 +7,24 @@
 
 namespace polarquant {
 
-size_t PlaceTable::home(int64_t id) const {
+uint64_t PlaceTable::hash_of(int64_t id) {
   static const uint64_t seed = std::random_device()();
-  const uint64_t hash = Random(seed, static_cast<uint64_t>(id)).next();
-  return static_cast<size_t>(static_cast<unsigned __int128>(hash) * slots_.size() >> 64);
+  return Random(seed, static_cast<uint64_t>(id)).next();
 }
 
 size_t PlaceTable::slot_of(int64_t id, int64_t at) const {
-  size_t slot = home(id);
-  for (uint64_t wanted = kOneStep + static_cast<uint64_t>(at); slots_[slot] != wanted;
+  const uint64_t hash = hash_of(id);
+  size_t slot = home(hash);
+  for (uint64_t wanted = kOneStep + tag(hash) + static_cast<uint64_t>(at); slots_[slot] != wanted;
        slot = next(slot))
     wanted += kOneStep;
   return slot;
 }
 
 void PlaceTable::put(int64_t id, int64_t at) noexcept {
-  uint64_t carried = kOneStep + static_cast<uint64_t>(at);
-  size_t slot = home(id);
+  const uint64_t hash = hash_of(id);
+  uint64_t carried = kOneStep + tag(hash) + static_cast<uint64_t>(at);
+  size_t slot = home(hash);
   for (; slots_[slot] != 0; slot = next(slot), carried += kOneStep)
     if (steps(slots_[slot]) < steps(carried)) std::swap(slots_[slot], carried);
   slots_[slot] = carried;
