@@ -4,6 +4,7 @@
 #include "src/capi/faiss_parts.h"
 #include "src/core/place_table.h"
 #include "src/core/status.h"
+#include "src/faiss/index/list_places.h"
 
 namespace polarquant::capi {
 namespace {
@@ -17,7 +18,12 @@ void require_new_in_lists(const IndexIVFPolar& lists, std::span<const int64_t> i
   PlaceTable given;
   const auto id_at = [ids](int64_t place) { return ids[static_cast<size_t>(place)]; };
   if (ids.size() > 1) given.reserve(std::ssize(ids), id_at);
+  const ListPlaces* held = places_of(lists);
   for (int64_t i = 0; i < std::ssize(ids); ++i) {
+    if (const int64_t next = i + PlaceTable::kLookAhead; next < std::ssize(ids)) {
+      if (held != nullptr) held->prefetch(id_at(next));
+      given.prefetch(id_at(next));
+    }
     require_new(!lists.has_id(id_at(i)) && given.find(id_at(i), id_at) < 0, id_at(i), i);
     if (ids.size() > 1) given.insert(id_at(i), i, id_at);
   }

@@ -26,6 +26,8 @@ class ListPlaces {
   void insert_all();
   /// −1 where no row has this id.
   ListPlace find(idx_t id) const;
+  /// As PlaceTable::prefetch.
+  void prefetch(idx_t id) const { rows_.prefetch(id); }
   size_t memory_bytes() const { return rows_.memory_bytes(); }
 
   /// Space for `more` rows: entering them then takes no memory.

@@ -161,6 +161,8 @@ void ListGrowth::append(idx_t n, const uint8_t* codes, const idx_t* ids, idx_t f
           sizes_before_[known + i].rows + (at - parts[i].first);
   }
   for (idx_t row = 0; row < n; ++row) {
+    if (places_ != nullptr && row + PlaceTable::kLookAhead < n)
+      places_->prefetch(id_of(row + PlaceTable::kLookAhead));
     if (lists[row] >= 0)
       note(id_of(row), static_cast<size_t>(lists[row]), offsets[static_cast<size_t>(row)]);
   }
