@@ -67,8 +67,8 @@ class GraphSearch {
 
   /// The best that a search for k finds, or all within the radius and few others, with their
   /// scores.
-  std::vector<Neighbor> find(const float* query) {
-    if (goal_.is_range) set_limit(query);
+  std::vector<Neighbor> find(const float* query, float radius) {
+    if (goal_.is_range) set_limit(query, radius);
     kept_ = collector();
     if (filter_.walks()) walk(query);
     if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
@@ -86,7 +86,7 @@ class GraphSearch {
     float key;
   };
 
-  void set_limit(const float* query) {
+  void set_limit(const float* query, float radius) {
     const std::span<const float> centre = codec_.centre();
     double squares = 0;
     for (size_t i = 0; i < static_cast<size_t>(codec_.dim()); ++i) {
@@ -94,7 +94,7 @@ class GraphSearch {
       squares += value * value;
     }
     const double error = std::sqrt(squares) * codec_.norm_unit() * kLevelError;
-    limit_ = key_of_score(goal_.radius, higher_is_nearer_) +
+    limit_ = key_of_score(radius, higher_is_nearer_) +
              static_cast<float>(higher_is_nearer_ ? error : 2 * error);
   }
 
@@ -283,7 +283,7 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
       auto& search = searches[static_cast<size_t>(thread)];
       if (search == nullptr)
         search = std::make_unique<GraphSearch>(graph, rows, request.goal, filter);
-      found = search->find(request.queries + query * rows.d);
+      found = search->find(request.queries + query * rows.d, request.goal.radius_of(query));
     }
     writer.write(0, query, found);
     progress.advance(1);

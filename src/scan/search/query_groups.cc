@@ -50,7 +50,10 @@ void QueryGroups::prepare(int64_t first, int64_t count) {
 
 void QueryGroups::begin_parts(int64_t parts, int64_t kept) {
   results_.set_kept(kept);
-  best_.assign(static_cast<size_t>(parts * nq_), results_.collector(kept));
+  best_.assign(static_cast<size_t>(parts * nq_), results_.collector(first_query_, kept));
+  if (!results_.collectors_differ()) return;
+  for (int64_t at = 0; at < parts * nq_; ++at)
+    best_[static_cast<size_t>(at)] = results_.collector(first_query_ + at % nq_, kept);
 }
 
 }  // namespace polarquant

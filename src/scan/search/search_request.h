@@ -18,13 +18,17 @@ inline constexpr float kDefaultExactness = 2.25F;
 inline constexpr float kScoreEveryRow = std::numeric_limits<float>::infinity();
 
 /// What a search finds for each query: the k ≥ 1 best rows, or all rows within a radius, whose
-/// scores are above it where higher is nearer, else below it.
+/// scores are above it where higher is nearer, else below it. Queries may have radii of their own.
 struct SearchGoal {
   static SearchGoal best(int64_t k) { return {.k = k}; }
   static SearchGoal within(float radius) { return {.radius = radius, .is_range = true}; }
+  static SearchGoal within(const float* radii) { return {.radii = radii, .is_range = true}; }
+
+  float radius_of(int64_t query) const { return radii != nullptr ? radii[query] : radius; }
 
   int64_t k = 0;
   float radius = 0;
+  const float* radii = nullptr;  // (nq), in the place of radius; borrowed
   bool is_range = false;
 };
 

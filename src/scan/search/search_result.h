@@ -55,6 +55,11 @@ void replace_ids(const SearchRequest& request, const SearchResult& result, const
     if (ids[i] >= 0) ids[i] = new_id(ids[i]);
 }
 
+inline void require_radius(float radius) {
+  require(!std::isnan(radius), StatusCode::bad_argument,
+          "radius: {}; a number or an infinity is needed", radius);
+}
+
 /// Writes the results of a search, group of queries by group.
 class ResultWriter {
  public:
@@ -73,11 +78,7 @@ class ResultWriter {
         result.partial->queries.assign(static_cast<size_t>(request.nq), {});
       return;
     }
-    const float radius = goal_.radius;
-    require(!std::isnan(radius), StatusCode::bad_argument,
-            "radius: {}; a number or an infinity is needed", radius);
-    key_ = std::nextafter(higher_is_nearer ? -radius : radius,
-                          -std::numeric_limits<float>::infinity());
+    require_radius(goal_.radius);
     result_.found->lims.assign(1, 0);
     result_.found->scores.clear();
     result_.found->ids.clear();
@@ -88,8 +89,12 @@ class ResultWriter {
   int64_t k() const { return goal_.k; }
   /// Whether keys are part of the result, as they were when rows were kept by them.
   bool is_partial() const { return result_.partial != nullptr; }
+  /// Whether each query has a collector of its own.
+  bool collectors_differ() const { return goal_.radii != nullptr; }
   /// Makes the collector of a query's rows; `kept` ≥ k of the best.
-  TopK collector(int64_t kept) const { return is_range() ? TopK::within(key_) : TopK(kept); }
+  TopK collector(int64_t query, int64_t kept) const {
+    return is_range() ? TopK::within(key_of(query)) : TopK(kept);
+  }
   /// Before rows are written: so many rows of each query are kept.
   void set_kept(int64_t kept) {
     if (is_partial()) result_.partial->kept = kept;
@@ -123,16 +128,22 @@ class ResultWriter {
       write_top_k(rows, k(), higher_is_nearer_, result_.scores + at, result_.ids + at);
       return;
     }
-    std::erase_if(rows, [this](const Neighbor& row) { return !(row.score <= key_); });
+    const float key = key_of(first + query);
+    std::erase_if(rows, [key](const Neighbor& row) { return !(row.score <= key); });
     std::sort(rows.begin(), rows.end(), comes_before);
     group_[static_cast<size_t>(query)] = std::move(rows);
   }
 
  private:
+  /// The largest within the query's radius.
+  float key_of(int64_t query) const {
+    return std::nextafter(key_of_score(goal_.radius_of(query), higher_is_nearer_),
+                          -std::numeric_limits<float>::infinity());
+  }
+
   SearchGoal goal_;
   bool higher_is_nearer_;
   SearchResult result_;
-  float key_ = 0;  // the largest within the radius
   std::vector<std::vector<Neighbor>> group_;
 };
 

@@ -137,7 +137,7 @@ class FloatRowStore final : public RowStore {
       for (int64_t q = first; q < first + count; ++q) {
         const float* query = request.queries + q * dim_;
         require_vector("queries", q, query, dim_, kMaxQueryNorm);
-        TopK best = results.collector(results.k());
+        TopK best = results.collector(q, results.k());
         request.filter.for_each(0, rows(), [&](int64_t row) {
           best.push({key_of_score(scores(query, at(row)), codec.higher_is_nearer()), row});
         });
