@@ -130,7 +130,12 @@ struct IndexPolar : ::faiss::Index {
   /// what it refuses, then the rows whose bit is 1, bit row % 64 of word row / 64.
   void require_removable(const char* call) const;
   void remove_positions(const std::vector<uint64_t>& gone) noexcept;
-  /// The same of one row, whose place the row `heir`, no earlier one, takes, and the last row its.
+  /// What update_vectors does by positions, each in the index, as the library asks for it: of rows
+  /// that encode_rows coded before, or of x where rows are kept as floats.
+  void put_positions(const std::vector<idx_t>& rows, const float* x,
+                     const CodedRows& coded) noexcept;
+  /// As for remove_positions, of one row, whose place the row `heir`, no earlier one, takes, and
+  /// the last row its.
   void remove_row(idx_t row, idx_t heir);
   /// Whether a row has this id.
   bool has_id(idx_t id) const;

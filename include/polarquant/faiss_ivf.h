@@ -153,6 +153,8 @@ struct IndexIVFPolar : IndexIVFBase {
   /// kept, or a direct map that is a hash table.
   void upsert_vectors(idx_t n, const idx_t* idx, const float* v);
   void reset() override;
+  /// What changes of rows refuse, as the library asks for it.
+  void require_changeable(const char* call) const;
 
  private:
   friend struct IndexIVFPolarStorage;  // reads and writes files
@@ -164,7 +166,6 @@ struct IndexIVFPolar : IndexIVFBase {
   const float* centre_of(idx_t list, std::vector<float>* buffer) const;
   void learn_centres();
   void require_trained(const char* call) const;
-  void require_changeable(const char* call) const;
   /// Ours; null when invlists was replaced by another kind.
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();

@@ -91,9 +91,12 @@ POLAR_API polar_status polar_index_explain(const polar_index* index, int64_t nq,
  * then be NULL), get all of them, at the cost of two searches.
  * options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf
  * finds every row. A graph of our specs finds those that it comes to from the nearest by way of
- * rows within the radius: nearly all. POLAR_ERROR_UNSUPPORTED for an index without range search
- * (FAISS's graphs, scalar and product quantizers, and refinements). Memory: 16 bytes a row found,
- * besides; filters of FAISS's own indexes are applied to what is found without.
+ * rows within the radius: nearly all. Of a refinement the refining codes say what is within the
+ * radius; they score the rows that the other index finds within a wider one, exactness times as far
+ * beyond as the two scores differ, and its 64 nearest: nearly all, and every row at +inf.
+ * POLAR_ERROR_UNSUPPORTED for an index without range search (FAISS's graphs, scalar and product
+ * quantizers), also in refinements. Memory: 16 bytes a row found, besides, of refinements 12 more a
+ * row scored; filters of FAISS's own indexes are applied to what is found without.
  */
 POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_t nq,
                                                 const float* queries, float radius,
@@ -112,13 +115,13 @@ POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_
 
 /* Removes the rows with these ids, (n), in any order; ids that are not held are passed over.
  * *removed, unless NULL: rows that went. Rows without ids of the caller's keep their order and are
- * numbered anew, from 0; where an index cannot do that (inverted files, id maps), and where it
- * cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. Of rows with ids the
- * last ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in
- * an index that is one of our specs or an inverted file of them, about a microsecond a row that
- * goes; of an HNSW graph of our codes in an id map, in a call for one row, about as much as a row
- * that comes; else a pass over all rows, of a graph over all links too, so that many in one call
- * cost less. Memory is given back. */
+ * numbered anew, from 0; where an index cannot do that (inverted files alone, id maps), and where
+ * it cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. A refinement
+ * removes what both its indexes can. Of rows with ids the last ones take the places, which matters
+ * for nothing but ties. Cost: with ids of the caller's, in an index that is one of our specs or an
+ * inverted file of them, about a microsecond a row that goes; of an HNSW graph of our codes in an
+ * id map, in a call for one row, about as much as a row that comes; else a pass over all rows, of a
+ * graph over all links too, so that many in one call cost less. Memory is given back. */
 POLAR_API polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
                                           int64_t* removed);
 /* The same for the rows that a search with this filter would find among, which must not be of
@@ -127,8 +130,9 @@ POLAR_API polar_status polar_index_remove_filtered(polar_index* index, const pol
                                                    int64_t* removed);
 /* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
  * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
- * one of our specs, also in id maps, an inverted file or HNSW graph of one; also after vector
- * transforms. Cost: that of adding the rows, in graphs of removing as many, too. */
+ * one of our specs, also in id maps, an inverted file or HNSW graph of one, or a refinement of
+ * these; also after vector transforms. Cost: that of adding the rows, in graphs of removing as
+ * many, too, in refinements of inverted files of a pass over all ids. */
 POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                           const float* x, const polar_work_options* options);
 /* The same, but rows whose ids, each ≥ 0, are not in the index are added. For an index whose rows

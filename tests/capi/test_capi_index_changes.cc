@@ -129,11 +129,11 @@ TEST_CASE("range searches tell what they cannot do", "[capi][range]") {
   check_failed(call(index.get(), 1, -1, lims), POLAR_ERROR_BAD_ARGUMENT, {"capacity: -1"});
   check_failed(call(index.get(), 1, 5, lims), POLAR_ERROR_BAD_ARGUMENT, {"scores: NULL"});
   check_failed(call(index.get(), 1, 0, nullptr), POLAR_ERROR_BAD_ARGUMENT, {"lims: NULL"});
-  const IndexHandle refined = filled("Polar2,RFlat", POLAR_METRIC_L2, false);
-  check_failed(call(refined.get(), 1, 0, lims), POLAR_ERROR_UNSUPPORTED, {"Polar2,RFlat"});
   const IndexHandle empty = make_index("Polar2", kDim, POLAR_METRIC_L2);
   require_ok(call(empty.get(), 1, 0, lims));
   CHECK(lims[1] == 0);
+  const IndexHandle refined = filled("Polar2,RFlat", POLAR_METRIC_L2, false);
+  CHECK(range_search(refined, 2, 1e9F, nullptr).lims == std::vector<int64_t>{0, kRows, 2 * kRows});
   // FAISS's own indexes search ranges too.
   const IndexHandle flat = filled("Flat", POLAR_METRIC_L2, false);
   CHECK(range_search(flat, 2, 1e9F, nullptr).lims == std::vector<int64_t>{0, kRows, 2 * kRows});

@@ -311,10 +311,6 @@ def error_cases(damaged, newer):
     lists = {**graph, "description": "IVF2,Polar4", "steps": [
         {"call": "train", "rows": {"seed": 70, "n": 100}}, {"call": "add", "rows": {"seed": 70, "n": 20}}]}
     yield case("rows of lists go by ids of the caller's", 20, "IVF2", "index_remove", lists, ids=[1])
-    refined = {**graph, "description": "Polar2,RFlat"}
-    yield case(
-        "a refinement has no range search", 20, "Polar2,RFlat", "index_range_search", refined, radius=1, options={}
-    )
     yield case("lists where there are none", 20, "nprobe", "index_set_nprobe", index, nprobe=2)
     yield case(
         "lists searched where there are none", 20, "nprobe", "index_search", index, k=1, options={"nprobe": 2}

@@ -19,7 +19,8 @@ struct IndexKind {
   /// there, where others do not, ends the process.
   std::vector<std::string> left_to_faiss = {};
   /// Whether its bytes tell what was in it before: FAISS writes its map of ids in the order that it
-  /// has, and packed codes with whatever bytes come after them.
+  /// has, packed codes with whatever bytes come after them, and a codec that refines lists says
+  /// whether it has ever encoded.
   bool answers_tell = false;
 };
 

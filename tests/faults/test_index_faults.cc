@@ -49,6 +49,7 @@ const IndexKind kOurs[] = {
     {"Polar4", true},
     {"IVF4,Polar4", true, {"train", "save", "save and verify"}},
     {"HNSW8,Polar4", false, kTraining},
+    {"IDMap2,IVF4,Polar2,Refine(Polar8)", true, kTraining, true},
     {"IDMap2,Flat", true, kSearches},
 };
 
@@ -71,6 +72,9 @@ const IndexKind kAll[] = {
     {"Polar2,RFlat"},
     {"Polar2,Refine(Polar8)"},
     {"IDMap2,Polar2,RFlat", true},
+    {"IDMap2,IVF4,Polar4,RFlat", true, kTraining},
+    {"IDMap2,IVF4,Polar2,Refine(Polar8)", true, kTraining, true},
+    {"IDMap2,HNSW8,Polar2,Refine(SQ8)", true, kTraining},
     {"HNSW8,Polar4"},
     {"IDMap2,HNSW8,Polar4", true},
     {"Flat", false, kSearches},

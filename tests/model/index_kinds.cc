@@ -11,6 +11,8 @@ constexpr unsigned kOurLists =
     kRows | kRemovesIds | kUpdates | kUpserts | kFindsRanges | kMerges | kMaps;
 constexpr unsigned kTheirLists =
     (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges | kHashesIds;
+constexpr unsigned kRefined =
+    kMaps | kReconstructs | kFindsAll | kFilters | kRenumbers | kUpdates | kFindsRanges;
 constexpr unsigned kGraph = kReconstructs | kFilters | kBatchesShow;
 
 // Errors are for about three times what each code's is on average.
@@ -34,18 +36,22 @@ constexpr IndexKind kKinds[] = {
     {"IVF3,PolarTree4.2.2.2", 16, kOurLists, .6},
     {"IVF4_HNSW4,Polar4", 16, kOurLists, .1},
     {"PCA12,IVF4,Polar8", 20, kOurLists | kBatchesShow, 1.2},
-    {"IDMap2,IVF4,Polar4", 20, kOurLists & ~(kRemovesIds | kUpserts), .1},
+    {"IDMap2,IVF4,Polar4", 20, kOurLists & ~kUpserts, .1},
     {"IVF4,Flat", 16, kTheirLists, 1e-9},
     {"IVF4,SQ8", 16, kTheirLists | kClips, .2},
     {"Flat", 16, kReconstructs | kFindsAll | kRenumbers | kFindsRanges | kMerges, 1e-9},
     {"IDMap2,Flat", 16, (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges, 1e-9},
     {"SQ8", 16, kReconstructs | kFindsAll | kRenumbers | kMerges | kClips, .2},
-    {"Polar2,RFlat", 20, kMaps | kReconstructs | kFindsAll | kFilters | kRenumbers, 1e-9},
-    {"IDMap2,Polar2,RFlat", 20, kMaps | kRows | kRemovesIds, 1e-9},
+    {"Polar2,RFlat", 20, kRefined, 1e-9},
+    {"IVF4,Polar2,Refine(Polar8)", 20, kRefined, .01},
+    {"IDMap2,Polar2,RFlat", 20, kMaps | kRows | kRemovesIds | kUpdates | kFindsRanges, 1e-9},
+    {"IDMap2,IVF4,Polar4,RFlat", 20, kMaps | kRows | kRemovesIds | kUpdates | kFindsRanges, 1e-9},
     {"HNSW8,Polar4", 20, kGraph | kRenumbers | kUpdates | kFindsRanges, .1},
     {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges, .1},
     {"HNSW8,Flat", 16, kGraph | kRenumbers, 1e-9},
-    {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers | kMaps, .01},
+    {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers | kMaps | kUpdates | kFindsRanges, .01},
+    {"IDMap2,HNSW8,Polar2,RFlat", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges,
+     1e-9},
     {"NSG8,Polar4", 20, kGraph | kBuildsOnce | kFindsRanges, .1},
 };
 

@@ -101,6 +101,32 @@ class IndexTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Nothing9"):
             polarquant.Index("Nothing9", 32)
 
+    def test_refinements_change_and_search_within_a_radius(self):
+        x = make_rows(400, 32)
+        other = make_rows(3, 32, seed=9)
+        for description in ("IDMap2,Polar2,RFlat", "IDMap2,IVF4,Polar2,RFlat"):
+            with self.subTest(description):
+                index = polarquant.Index(description, 32, "l2")
+                index.train(x)
+                index.add_with_ids(x, np.arange(400) + 1000)
+                if "IVF" in description:
+                    index.nprobe = 4
+                self.assertEqual(index.remove_ids([1000, 1001]), 2)
+                index.update([1005, 1006, 1399], other)
+                self.assertEqual(index.search(other, 1)[1][:, 0].tolist(), [1005, 1006, 1399])
+                kept = {1000 + i: row for i, row in enumerate(x) if i > 1}
+                kept.update(zip([1005, 1006, 1399], other))
+                distance = {i: float(((row - x[7]) ** 2).sum()) for i, row in kept.items()}
+                radius = sorted(distance.values())[50]
+                lims, scores, ids = index.range_search(x[7], radius, exactness=float("inf"))
+                self.assertEqual(lims.tolist(), [0, len(ids)])
+                self.assertLess(scores.max(), radius)
+                self.assertLessEqual(abs(len(ids) - 50), 1)
+                self.assertTrue(all(distance[i] < radius * 1.0001 for i in ids.tolist()))
+                allowed = [1007, 1008]
+                _, _, ids = index.range_search(x[7], np.inf, filter=allowed)
+                self.assertEqual(ids.tolist(), sorted(allowed, key=lambda i: distance[i]))
+
     def test_untrained_and_full_indexes_say_so(self):
         index = polarquant.Index("PQ4x4np", 32, "l2")
         self.assertFalse(index.is_trained)
@@ -154,9 +180,10 @@ class IndexTest(unittest.TestCase):
         lims, _, found = graph.range_search(x[:1], 1.0, ef_search=20)
         self.assertEqual((lims.tolist(), found.tolist()), ([0, 1], [0]))
         with self.assertRaises(polarquant.UnsupportedError):
-            refined = polarquant.Index("Polar2,RFlat", 64, "l2")
-            refined.add(x)
-            refined.range_search(x[:1], 1.0)
+            theirs = polarquant.Index("PQ4x4fs", 64, "l2")
+            theirs.train(x)
+            theirs.add(x)
+            theirs.range_search(x[:1], 1.0)
 
     def test_refinements_score_more_rows_again(self):
         x = make_rows(2000, 64)

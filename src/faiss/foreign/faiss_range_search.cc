@@ -65,26 +65,36 @@ void search_flat(const ::faiss::IndexFlat& index, const Queries& queries, idx_t 
   }
 }
 
-}  // namespace
-
-void search_range_in_parts(const ::faiss::Index& index, idx_t n, const float* x, float radius,
-                           const ::faiss::SearchParametersIVF* params, RangeFound* found) {
+/// Puts what the queries find after what is there.
+void search_parts(const ::faiss::Index& index, const Queries& all,
+                  const ::faiss::SearchParametersIVF* params, RangeFound* found) {
   const auto nprobe = params != nullptr ? static_cast<idx_t>(params->nprobe) : 0;
-  const RangePart part = part_of_range_search(index, n, nprobe);
+  const RangePart part = part_of_range_search(index, all.n, nprobe);
   // Of about one size, so that the last ones are not too few for products of matrices.
-  const idx_t parts = part.queries < n ? (n + part.queries - 1) / part.queries : 1;
-  *found = {.lims = {0}};
+  const idx_t parts = part.queries < all.n ? (all.n + part.queries - 1) / part.queries : 1;
   for (idx_t i = 0; i < parts; ++i) {
-    const idx_t first = n * i / parts;
-    const Queries queries = {n * (i + 1) / parts - first, x + first * index.d, radius};
+    const idx_t first = all.n * i / parts;
+    const Queries queries = {all.n * (i + 1) / parts - first, all.x + first * index.d, all.radius};
     if (part.rows < index.ntotal) {
       search_flat(dynamic_cast<const ::faiss::IndexFlat&>(index), queries, part.rows, found);
     } else {
       RangeSearchResult in_part(static_cast<size_t>(queries.n));
-      index.range_search(queries.n, queries.x, radius, &in_part, params);
+      index.range_search(queries.n, queries.x, queries.radius, &in_part, params);
       append(in_part, 0, found);
     }
   }
+}
+
+}  // namespace
+
+void search_range_in_parts(const ::faiss::Index& index, const SearchRequest& request,
+                           const ::faiss::SearchParametersIVF* params, RangeFound* found) {
+  *found = {.lims = {0}};
+  const SearchGoal& goal = request.goal;
+  if (goal.radii == nullptr)
+    return search_parts(index, {request.nq, request.queries, goal.radius}, params, found);
+  for (idx_t q = 0; q < request.nq; ++q)
+    search_parts(index, {1, request.queries + q * index.d, goal.radii[q]}, params, found);
 }
 
 }  // namespace polarquant

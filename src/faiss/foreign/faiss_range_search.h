@@ -10,8 +10,9 @@
 
 namespace polarquant {
 
-/// What index.range_search(n, x, radius) finds, in an inverted file with params, which may be null.
-void search_range_in_parts(const ::faiss::Index& index, idx_t n, const float* x, float radius,
+/// What index.range_search finds for the queries and radii of a request, in an inverted file with
+/// params, which may be null.
+void search_range_in_parts(const ::faiss::Index& index, const SearchRequest& request,
                            const ::faiss::SearchParametersIVF* params, RangeFound* found);
 
 }  // namespace polarquant

@@ -11,7 +11,10 @@
 #include "src/core/call_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/index/index_parts.h"
 #include "src/faiss/index/position_removal.h"
+#include "src/faiss/index/range_result.h"
+#include "src/faiss/index/refine_range.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
@@ -64,6 +67,31 @@ RefineParameters refine_parameters(float k_factor, const ::faiss::SearchParamete
     }
   }
   return {k_factor, params};
+}
+
+/// The exactness of searches of the index that finds rows, with these parameters.
+SearchRequest request_of_base(const ::faiss::Index& base, idx_t n, const float* x, float radius,
+                              const ::faiss::SearchParameters* params) {
+  while (const auto* outer = dynamic_cast<const ::faiss::SearchParametersPreTransform*>(params))
+    params = outer->index_params;
+  const ::faiss::Index& finding = finding_index(base);
+  float exactness = kDefaultExactness;
+  if (const auto* polar = dynamic_cast<const IndexPolar*>(&finding)) exactness = polar->exactness;
+  if (const auto* ivf = dynamic_cast<const IndexIVFPolar*>(&finding)) exactness = ivf->exactness;
+  return make_request(n, x, SearchGoal::within(radius), params, exactness);
+}
+
+/// Of FAISS's classes each query by itself, as their radius is one.
+void range_search_base(const ::faiss::Index& base, const SearchRequest& request,
+                       const ::faiss::SearchParameters* params, RangeFound* found) {
+  *found = {.lims = {0}};
+  for (idx_t q = 0; q < request.nq; ++q) {
+    ::faiss::RangeSearchResult one(1);
+    base.range_search(1, request.queries + q * base.d, request.goal.radius_of(q), &one, params);
+    found->scores.insert(found->scores.end(), one.distances, one.distances + one.lims[1]);
+    found->ids.insert(found->ids.end(), one.labels, one.labels + one.lims[1]);
+    found->lims.push_back(std::ssize(found->ids));
+  }
 }
 
 }  // namespace
@@ -230,6 +258,29 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
                   base_index->search(n, x, base_request.goal.k, found.scores, found.ids,
                                      parameters.base);
                 });
+  });
+}
+
+void RefineOverPolar::range_search(idx_t n, const float* x, float radius,
+                                   ::faiss::RangeSearchResult* result,
+                                   const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require_range_result(n, result);
+    require_rows("range_search", n, d, x);
+    require(is_trained, StatusCode::not_trained,
+            "range_search: the index is not trained; call train first");
+    const CallThreads call_threads(0);
+    const ::faiss::SearchParameters* base_params =
+        refine_parameters<::faiss::IndexRefineSearchParameters>(k_factor, params).base;
+    RangeFound found;
+    refine_range(*this, request_of_base(*base_index, n, x, radius, base_params), &found,
+                 [&](const SearchRequest& request, const SearchResult& candidates) {
+                   if (request.goal.is_range)
+                     return range_search_base(*base_index, request, base_params, candidates.found);
+                   base_index->search(request.nq, request.queries, request.goal.k,
+                                      candidates.scores, candidates.ids, base_params);
+                 });
+    write_range_result(found, result);
   });
 }
 

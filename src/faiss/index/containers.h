@@ -75,6 +75,11 @@ struct RefineOverPolar final : ::faiss::IndexRefine {
   /// where FAISS has them, k_factor counts and base_index_params go there. Ties: lower id first.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  /// All rows within the radius by the refining index, of those that the base index finds
+  /// (refine_range.h); best first, ties: lower id first. params as for search; k_factor is not
+  /// read.
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
 /// Returns the index that replaces a leaf, or null to keep the leaf. An inverted file is a leaf

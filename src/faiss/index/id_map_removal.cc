@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/index/id_map_removal.h"
 
+#include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/index/position_removal.h"
 #include "src/faiss/index/row_changes.h"
 
 namespace polarquant {
@@ -65,7 +67,13 @@ size_t remove_from_id_map(::faiss::IndexIDMap& map, const ::faiss::IDSelector& s
   const SelectedRows gone(sel, map.ntotal,
                           [&](idx_t row) { return map.id_map[static_cast<size_t>(row)]; });
   auto* both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&map);
-  const size_t removed = remove_rows(*map.index, gone);
+  // Rows of an inverted file inside have their positions as ids, which must close up as the map's.
+  const ::faiss::Index* inside = map.index;
+  while (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(inside))
+    inside = chain->index;
+  const size_t removed = dynamic_cast<const ::faiss::IndexIVF*>(inside) != nullptr
+                             ? remove_selected_positions(*map.index, gone)
+                             : remove_rows(*map.index, gone);
   // From here on nothing fails.
   size_t kept = 0;
   for (idx_t row = 0; row < map.ntotal; ++row) {

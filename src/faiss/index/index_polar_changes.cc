@@ -113,12 +113,18 @@ void IndexPolar::update_rows(idx_t n, const idx_t* keys, const float* x, const C
     rows.reserve(static_cast<size_t>(n));
     for (idx_t i = 0; i < n; ++i) rows.push_back(row_of("update_vectors", keys[i]));
     if (coded.empty()) return codes_->replace(*codec_, rows, x, 0);
-    const uint8_t* code = coded.codes.data();
-    for (const idx_t row : rows) {
-      codes_->overwrite(*codec_, row, code);
-      code += codec_->layout().group_bytes;
-    }
+    put_positions(rows, x, coded);
   });
+}
+
+void IndexPolar::put_positions(const std::vector<idx_t>& rows, const float* x,
+                               const CodedRows& coded) noexcept {
+  if (codes_->holds_floats()) return codes_->replace(*codec_, rows, x, 0);
+  const uint8_t* code = coded.codes.data();
+  for (const idx_t row : rows) {
+    codes_->overwrite(*codec_, row, code);
+    code += codec_->layout().group_bytes;
+  }
 }
 
 void IndexPolar::check_compatible_for_merge(const ::faiss::Index& other) const {

@@ -27,6 +27,7 @@
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/id_map_filter.h"
 #include "src/faiss/index/index_parts.h"
+#include "src/faiss/index/refine_range.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/search_parameters.h"
 #include "src/faiss/index/selector_filter.h"
@@ -102,11 +103,15 @@ class IndexSearch {
       IndexSearch(inside, result_).search(*map->index);
       replace_ids(request_, result_,
                   [map](int64_t row) { return map->id_map[static_cast<size_t>(row)]; });
-    } else if (both != nullptr && !request_.goal.is_range && result_.partial == nullptr) {
-      refine_rows(*both, request_, result_,
-                  [both](const SearchRequest& request, const SearchResult& result) {
-                    IndexSearch(request, result).search(*both->base_index);
-                  });
+    } else if (both != nullptr && result_.partial == nullptr) {
+      const FindCandidates find = [both](const SearchRequest& request, const SearchResult& result) {
+        IndexSearch(request, result).search(*both->base_index);
+      };
+      if (request_.goal.is_range) {
+        refine_range(*both, request_, result_.found, find);
+      } else {
+        refine_rows(*both, request_, result_, find);
+      }
     } else if (const auto* polar = dynamic_cast<const IndexPolar*>(&index)) {
       polar->search_rows(request_, result_);
     } else if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
@@ -197,8 +202,7 @@ class IndexSearch {
     }
     const WorkProgress work(request_.progress, "range_search");
     stoppable(work, [&] {
-      search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius,
-                            names_lists ? &params : nullptr, result_.found);
+      search_range_in_parts(index, request_, names_lists ? &params : nullptr, result_.found);
     });
     if (filters()) keep_selected();
   }

@@ -66,6 +66,11 @@ void PolarInvertedLists::update_entries(size_t list_no, size_t offset, size_t n_
   });
 }
 
+void PolarInvertedLists::set_id(size_t list_no, size_t offset, idx_t id) {
+  with_faiss_errors(
+      [&] { lists_->set_id(static_cast<int64_t>(list_no), static_cast<int64_t>(offset), id); });
+}
+
 void PolarInvertedLists::resize(size_t list_no, size_t new_size) {
   with_faiss_errors([&] {
     const size_t before = list_size(list_no);

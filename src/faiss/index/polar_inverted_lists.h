@@ -37,6 +37,7 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
                      const uint8_t* code) override;
   void update_entries(size_t list_no, size_t offset, size_t n_entry, const idx_t* ids,
                       const uint8_t* code) override;
+  void set_id(size_t list_no, size_t offset, idx_t id);
   /// New rows have codes of zeros and the id −1, until update_entries.
   void resize(size_t list_no, size_t new_size) override;
   void reset() override;

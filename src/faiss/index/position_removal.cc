@@ -45,6 +45,8 @@ PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64
             graph->ntotal, graph->storage == nullptr ? 0 : graph->storage->ntotal);
     if (any_goes_) links_ = std::make_unique<HnswRemoval>(*graph, gone);
     parts_.emplace_back(*graph->storage, gone);
+  } else if (auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index)) {
+    lists_ = std::make_unique<ListPositionRemoval>(*ivf, gone);
   } else if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
     polar->require_removable("remove");
     require(polar->ids().empty(), StatusCode::unsupported,
@@ -60,6 +62,8 @@ void PositionRemoval::apply() noexcept {
   for (PositionRemoval& part : parts_) part.apply();
   if (auto* polar = dynamic_cast<IndexPolar*>(&index_)) {
     polar->remove_positions(gone_);
+  } else if (lists_ != nullptr) {
+    lists_->apply();
   } else if (parts_.empty()) {
     index_.remove_ids(GoneRows(gone_));
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Removal of rows by their positions, from an index that keeps the others in their order: flat
-// ones, graphs over them, and refinements of both, whose parts lose the same rows or none.
+// ones, inverted files inside others, graphs over flat ones, and refinements of all these, whose
+// parts lose the same rows or none.
 #pragma once
 
 #include <faiss/Index.h>
@@ -11,6 +12,7 @@
 
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/graphs/hnsw_removal.h"
+#include "src/faiss/index/list_positions.h"
 
 namespace polarquant {
 
@@ -26,7 +28,8 @@ class PositionRemoval {
   ::faiss::Index& index_;
   const std::vector<uint64_t>& gone_;
   bool any_goes_;
-  std::unique_ptr<HnswRemoval> links_;  // of a graph
+  std::unique_ptr<HnswRemoval> links_;          // of a graph
+  std::unique_ptr<ListPositionRemoval> lists_;  // of an inverted file
   std::vector<PositionRemoval> parts_;
 };
 

@@ -325,11 +325,7 @@ size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel) {
     index.ntotal = chain->index->ntotal;
     return removed;
   }
-  if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) {
-    require(!counts_rows(*map->index), StatusCode::unsupported,
-            "remove: rows of an inverted file in an id map cannot be removed");
-    return remove_from_id_map(*map, sel);
-  }
+  if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) return remove_from_id_map(*map, sel);
   auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index);
   if (ivf != nullptr && dynamic_cast<IndexIVFPolar*>(ivf) == nullptr) {
     require(has_plain_lists(*ivf), StatusCode::unsupported,

@@ -4,6 +4,7 @@
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
 
 #include <limits>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/position_update.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 
@@ -111,6 +113,11 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
     require_rows(put.call, put.n, index.d, put.x);
     return update_graph(*graph, put.n, put.keys, put.x);
   }
+  if (auto* both = dynamic_cast<::faiss::IndexRefine*>(&index);
+      both != nullptr && !put.adds_others) {
+    require_rows(put.call, put.n, index.d, put.x);
+    return update_refinement(*both, put.n, put.keys, put.x);
+  }
   PutRows inside = put;
   if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
     require_rows(put.call, put.n, index.d, put.x);
@@ -121,10 +128,12 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
     return;
   }
   auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index);
-  require(map != nullptr && !put.adds_others, StatusCode::unsupported,
-          "{}: rows of this type of index cannot be changed by id; those of IndexPolar, "
-          "IndexIVFPolar and HNSW over it can, also after transforms, and updated in id maps",
-          put.call);
+  require(
+      map != nullptr && !put.adds_others, StatusCode::unsupported,
+      "{}: rows of this type of index cannot be changed by id; those of IndexPolar, "
+      "IndexIVFPolar, HNSW over it and refinements can, also after transforms, and updated in id "
+      "maps",
+      put.call);
   const std::vector<idx_t> rows = rows_of_map(*map, put.n, put.keys);
   inside.keys = rows.data();
   put_rows(*map->index, inside);

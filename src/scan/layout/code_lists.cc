@@ -33,6 +33,9 @@ class OwnedLists : public CodeLists {
 
   int64_t rows(int64_t list) const override { return std::ssize(ids_of(list)); }
   const int64_t* ids(int64_t list) const override { return ids_of(list).data(); }
+  void set_id(int64_t list, int64_t row, int64_t id) override {
+    ids_of(list)[static_cast<size_t>(row)] = id;
+  }
 
  protected:
   /// Space for ids of n more rows.
@@ -176,6 +179,12 @@ class RowCodeLists final : public OwnedLists {
 };
 
 }  // namespace
+
+void CodeLists::set_id(int64_t list, int64_t row, int64_t id) {
+  std::vector<uint8_t> code(code_bytes());
+  get(list, row, code.data());
+  overwrite(list, row, id, code.data());
+}
 
 void CodeLists::append_spans(int64_t list, std::vector<BlockRows>* spans) const {
   for (size_t i = 0; i < span_count(list); ++i) spans->push_back(span(list, i));

@@ -67,6 +67,8 @@ class CodeLists {
   /// (out of memory).
   virtual void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) = 0;
   virtual void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) = 0;
+  /// Another id for a list's row. Of lists in memory nothing fails.
+  virtual void set_id(int64_t list, int64_t row, int64_t id);
   /// Drops all rows of a list from `rows` on; takes no memory.
   virtual void truncate(int64_t list, int64_t rows) = 0;
   virtual void clear() = 0;

@@ -234,7 +234,7 @@ class Index(IndexCopies):
         queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries:
         those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, first to count.
         filter and all that follow: as for `search`; Ctrl-C ends a long one. Raises NotTrainedError,
-        BadArgumentError, CancelledError; UnsupportedError for refinements and FAISS's own graphs.
+        BadArgumentError, CancelledError; UnsupportedError for FAISS's own graphs.
         """
         options = make_search_options(exactness, num_threads, nprobe, ef_search)
         with self._use.shared as handle:
@@ -254,7 +254,7 @@ class Index(IndexCopies):
         (`polarquant.filters`); functions are not taken, since one that raised would leave half of
         the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
-        cannot do that (inverted files, id maps, NSG). Of graphs remove many at once.
+        cannot do that (inverted files alone, id maps, NSG). Of graphs remove many at once.
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
@@ -301,7 +301,8 @@ class Index(IndexCopies):
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
 
         Raises NotFoundError; UnsupportedError unless the index is one of our codes, also in id
-        maps, or an inverted file of one; also after vector transforms.
+        maps, an inverted file or HNSW graph of one, or a refinement of these; also after vector
+        transforms.
         """
         self._put("update", lib.polar_index_update, ids, x, num_threads, progress)
 

@@ -714,9 +714,12 @@ extern "C" {
     #[doc = " then be NULL), get all of them, at the cost of two searches."]
     #[doc = " options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf"]
     #[doc = " finds every row. A graph of our specs finds those that it comes to from the nearest by way of"]
-    #[doc = " rows within the radius: nearly all. POLAR_ERROR_UNSUPPORTED for an index without range search"]
-    #[doc = " (FAISS's graphs, scalar and product quantizers, and refinements). Memory: 16 bytes a row found,"]
-    #[doc = " besides; filters of FAISS's own indexes are applied to what is found without."]
+    #[doc = " rows within the radius: nearly all. Of a refinement the refining codes say what is within the"]
+    #[doc = " radius; they score the rows that the other index finds within a wider one, exactness times as far"]
+    #[doc = " beyond as the two scores differ, and its 64 nearest: nearly all, and every row at +inf."]
+    #[doc = " POLAR_ERROR_UNSUPPORTED for an index without range search (FAISS's graphs, scalar and product"]
+    #[doc = " quantizers), also in refinements. Memory: 16 bytes a row found, besides, of refinements 12 more a"]
+    #[doc = " row scored; filters of FAISS's own indexes are applied to what is found without."]
     pub fn polar_index_range_search(
         index: *const polar_index,
         nq: i64,
@@ -730,13 +733,13 @@ extern "C" {
     ) -> polar_status;
     #[doc = " Removes the rows with these ids, (n), in any order; ids that are not held are passed over."]
     #[doc = " *removed, unless NULL: rows that went. Rows without ids of the caller's keep their order and are"]
-    #[doc = " numbered anew, from 0; where an index cannot do that (inverted files, id maps), and where it"]
-    #[doc = " cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. Of rows with ids the"]
-    #[doc = " last ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in"]
-    #[doc = " an index that is one of our specs or an inverted file of them, about a microsecond a row that"]
-    #[doc = " goes; of an HNSW graph of our codes in an id map, in a call for one row, about as much as a row"]
-    #[doc = " that comes; else a pass over all rows, of a graph over all links too, so that many in one call"]
-    #[doc = " cost less. Memory is given back."]
+    #[doc = " numbered anew, from 0; where an index cannot do that (inverted files alone, id maps), and where"]
+    #[doc = " it cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. A refinement"]
+    #[doc = " removes what both its indexes can. Of rows with ids the last ones take the places, which matters"]
+    #[doc = " for nothing but ties. Cost: with ids of the caller's, in an index that is one of our specs or an"]
+    #[doc = " inverted file of them, about a microsecond a row that goes; of an HNSW graph of our codes in an"]
+    #[doc = " id map, in a call for one row, about as much as a row that comes; else a pass over all rows, of a"]
+    #[doc = " graph over all links too, so that many in one call cost less. Memory is given back."]
     pub fn polar_index_remove(
         index: *mut polar_index,
         n: i64,
@@ -752,8 +755,9 @@ extern "C" {
     ) -> polar_status;
     #[doc = " Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts."]
     #[doc = " POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is"]
-    #[doc = " one of our specs, also in id maps, an inverted file or HNSW graph of one; also after vector"]
-    #[doc = " transforms. Cost: that of adding the rows, in graphs of removing as many, too."]
+    #[doc = " one of our specs, also in id maps, an inverted file or HNSW graph of one, or a refinement of"]
+    #[doc = " these; also after vector transforms. Cost: that of adding the rows, in graphs of removing as"]
+    #[doc = " many, too, in refinements of inverted files of a pass over all ids."]
     pub fn polar_index_update(
         index: *mut polar_index,
         n: i64,

@@ -52,7 +52,7 @@ impl Index {
     }
 
     /// All rows within a radius of each of the queries, (nq, dim): score > radius, for L2 squared
-    /// distance < radius. Unsupported for graphs, refinements, and FAISS's scalar and product
+    /// distance < radius. Unsupported for FAISS's graphs, and its scalar and product
     /// quantizers.
     pub fn range_search(&self, queries: &[f32], radius: f32) -> Result<RangeMatches> {
         self.range_search_using(queries, radius, &SearchOptions::new())

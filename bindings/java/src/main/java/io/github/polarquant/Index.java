@@ -453,7 +453,7 @@ public final class Index implements AutoCloseable {
    * @param radius score &gt; radius; for {@link Metric#L2} squared distance &lt; radius
    * @param options filter, exactness and the like
    * @return the rows found
-   * @throws PolarException.Unsupported for an index without range search: graphs, refinements
+   * @throws PolarException.Unsupported for an index without range search: FAISS's graphs
    */
   public RangeResult rangeSearch(FloatBuffer queries, float radius, SearchOptions options) {
     Slice given = Slice.of(queries);
