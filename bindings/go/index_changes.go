@@ -75,8 +75,8 @@ func (x *Index) Upsert(ctx context.Context, ids []int64, rows []float32, options
 
 // Remove removes the rows with these ids, in any order, and returns how many went; ids that are not
 // held are passed over. Rows without ids of the caller's are numbered anew, from 0; where an index
-// cannot do that (inverted files, id maps), and where it cannot remove at all (NSG, packed lists),
-// [ErrUnsupported].
+// cannot do that (inverted files, id maps), and where it cannot remove at all (FAISS's NSG and packed
+// lists), [ErrUnsupported].
 func (x *Index) Remove(ids []int64) (removed int, err error) {
 	object, err := x.use()
 	if err != nil {

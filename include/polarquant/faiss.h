@@ -263,6 +263,13 @@ void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const
 /// ids of their own and an IndexIVFPolar whose direct map is a hash table, also after transforms.
 void upsert_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
 
+/// Builds the links of NSG graphs of our specs, wherever they are inside, anew from their rows'
+/// codes: after rows went or came in the place of others, searches are as fast, and find as much,
+/// as in a graph that was built of these rows. A graph of fewer rows than NSG is built of keeps its
+/// links. Other indexes keep nothing of rows that went, and stay as they are. Unchanged after an
+/// error.
+void compact_index(::faiss::Index& index);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 /// Called with the next bytes of a file; what it throws ends the writing.

@@ -116,7 +116,7 @@ POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_
 /* Removes the rows with these ids, (n), in any order; ids that are not held are passed over.
  * *removed, unless NULL: rows that went. Rows without ids of the caller's keep their order and are
  * numbered anew, from 0; where an index cannot do that (inverted files alone, id maps), and where
- * it cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. A refinement
+ * it cannot remove at all (FAISS's NSG and packed lists), POLAR_ERROR_UNSUPPORTED. A refinement
  * removes what both its indexes can. Of rows with ids the last ones take the places, which matters
  * for nothing but ties. Cost: with ids of the caller's, in an index that is one of our specs or an
  * inverted file of them, about a microsecond a row that goes; of an HNSW graph of our codes in an
@@ -130,7 +130,7 @@ POLAR_API polar_status polar_index_remove_filtered(polar_index* index, const pol
                                                    int64_t* removed);
 /* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
  * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
- * one of our specs, also in id maps, an inverted file or HNSW graph of one, or a refinement of
+ * one of our specs, also in id maps, an inverted file or graph of one, or a refinement of
  * these; also after vector transforms. Cost: that of adding the rows, in graphs of removing as
  * many, too, in refinements of inverted files of a pass over all ids. */
 POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
@@ -139,6 +139,14 @@ POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const i
  * have ids of the caller's; POLAR_ERROR_UNSUPPORTED for id maps too. */
 POLAR_API polar_status polar_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
                                           const float* x, const polar_work_options* options);
+/*
+ * Builds the links of NSG graphs of our specs, wherever they are in the index, anew from their
+ * rows' codes: after many rows went or were updated, searches find as much as in a graph that was
+ * built of the rows held. Graphs of fewer rows than NSG is built of keep their links. Other indexes
+ * keep nothing of rows that went, and are left as they are. Cost: that of building the graph. An
+ * error leaves the index as it was.
+ */
+POLAR_API polar_status polar_index_compact(polar_index* index, const polar_work_options* options);
 /* Moves all rows of `other` after those of `index`; `other` is empty afterwards and stays usable.
  * Ids of the caller's stay and must differ, other rows are numbered on. Both must be made and
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not

@@ -89,6 +89,10 @@ extern "C" polar_status polar_index_upsert(polar_index*, int64_t, const int64_t*
   return unsupported();
 }
 
+extern "C" polar_status polar_index_compact(polar_index*, const polar_work_options*) {
+  return unsupported();
+}
+
 extern "C" polar_status polar_index_merge(polar_index*, polar_index*, const polar_work_options*) {
   return unsupported();
 }

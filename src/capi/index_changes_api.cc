@@ -202,6 +202,14 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
   });
 }
 
+extern "C" polar_status polar_index_compact(polar_index* index, const polar_work_options* options) {
+  return run_work("compact", options, [&] {
+    IndexChange change("index", index);
+    change.begin();
+    try_change(change.index(), "compact", [&] { compact_index(*change.index().faiss); });
+  });
+}
+
 extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other,
                                           const polar_work_options* options) {
   return run_work("merge", options, [&] {

@@ -226,8 +226,14 @@ TEST_CASE("rows without ids close up, where an index can", "[capi][changes]") {
     CHECK(search(index, 1, 1).ids[0] == kRows - 2);
   }
   const IndexHandle index = filled("NSG8,Polar4", POLAR_METRIC_L2, false);
-  check_failed(polar_index_remove(index.get(), 2, gone.data(), nullptr), POLAR_ERROR_UNSUPPORTED,
-               {"NSG8,Polar4", "remove"});
+  require_ok(polar_index_remove(index.get(), 2, gone.data(), nullptr));
+  CHECK(search(index, 20, 10).ids[2 * 10] == 0);
+  require_ok(polar_index_compact(index.get(), nullptr));
+  CHECK(search(index, 20, 10).ids[2 * 10] == 0);
+  check_failed(polar_index_compact(nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT, {"index: NULL"});
+  const IndexHandle theirs = filled("NSG8,Flat", POLAR_METRIC_L2, false);
+  check_failed(polar_index_remove(theirs.get(), 2, gone.data(), nullptr), POLAR_ERROR_UNSUPPORTED,
+               {"NSG8,Flat", "remove"});
 }
 
 TEST_CASE("rows are updated in place", "[capi][changes]") {

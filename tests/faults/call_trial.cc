@@ -4,6 +4,11 @@
 #include <limits>
 
 namespace polarquant::test {
+namespace {
+
+constexpr int64_t kOtherRows = 70;  // enough for NSG
+
+}  // namespace
 
 std::optional<CallTrial::Prepared> CallTrial::prepare(const IndexKind& kind, IndexCall::On on) {
   const bool with_ids = on == IndexCall::On::rows_with_ids;
@@ -17,11 +22,12 @@ std::optional<CallTrial::Prepared> CallTrial::prepare(const IndexKind& kind, Ind
     require_ok(
         polar_index_add_with_ids(index.get(), kFaultRows, fault_rows(0), ids.data(), nullptr));
     for (int64_t& id : ids) ++id;
-    require_ok(polar_index_add_with_ids(other.get(), 20, fault_rows(100), ids.data(), nullptr));
+    require_ok(
+        polar_index_add_with_ids(other.get(), kOtherRows, fault_rows(100), ids.data(), nullptr));
   } else {
     if (on == IndexCall::On::rows)
       require_ok(polar_index_add(index.get(), kFaultRows, fault_rows(0), nullptr));
-    require_ok(polar_index_add(other.get(), 20, fault_rows(100), nullptr));
+    require_ok(polar_index_add(other.get(), kOtherRows, fault_rows(100), nullptr));
   }
   return Prepared{bytes_of(index.get()), bytes_of(other.get())};
 }

@@ -134,6 +134,8 @@ const IndexCall kCalls[] = {
        const int64_t ids[] = {0, 5'001, 10};
        return polar_index_upsert(at.index.get(), 3, ids, fault_rows(kFaultRows), nullptr);
      }},
+    {"compact", On::rows, true,
+     [](CallPlace& at) { return polar_index_compact(at.index.get(), nullptr); }},
     {"merge", On::rows, true,
      [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"merge with ids", On::rows_with_ids, true,

@@ -46,7 +46,7 @@ struct IndexCall {
 std::span<const IndexCall> index_calls();
 
 inline constexpr int32_t kFaultDim = 16;
-inline constexpr int64_t kFaultRows = 60;
+inline constexpr int64_t kFaultRows = 80;
 /// (n, dim), the same each time.
 const float* fault_rows(int64_t first);
 inline constexpr int64_t kTrainingRows = 260;

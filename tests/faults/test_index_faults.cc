@@ -50,6 +50,7 @@ const IndexKind kOurs[] = {
     {"IVF4,Polar4", true, {"train", "save", "save and verify"}},
     {"HNSW8,Polar4", false, kTraining},
     {"IDMap2,IVF4,Polar2,Refine(Polar8)", true, kTraining, true},
+    {"IDMap2,NSG8,Polar4", true, kTraining},
     {"IDMap2,Flat", true, kSearches},
 };
 
@@ -77,6 +78,9 @@ const IndexKind kAll[] = {
     {"IDMap2,HNSW8,Polar2,Refine(SQ8)", true, kTraining},
     {"HNSW8,Polar4"},
     {"IDMap2,HNSW8,Polar4", true},
+    {"NSG8,Polar4"},
+    {"IDMap2,NSG8,Polar4", true},
+    {"IDMap2,NSG8,Polar2,RFlat", true, kTraining},
     {"Flat", false, kSearches},
     {"IDMap2,Flat", true, kSearches},
     {"SQ8", false, kTrainingAndSearches},

@@ -27,6 +27,7 @@ std::span<const CallPlayer::Operation> CallPlayer::operations() {
       {"update", 3, &CallPlayer::update},
       {"upsert", 3, &CallPlayer::upsert},
       {"merge", 3, &CallPlayer::merge},
+      {"compact", 1, &CallPlayer::compact},
       {"reset", 1, &CallPlayer::reset},
       {"clone", 1, &CallPlayer::clone},
       {"save_and_load", 2, &CallPlayer::save_and_load},

@@ -59,6 +59,7 @@ class CallPlayer {
   void update(Random& random);
   void upsert(Random& random);
   void merge(Random& random);
+  void compact(Random& random);
   void reset(Random& random);
   void clone(Random& random);
   void save_and_load(Random& random);

@@ -52,7 +52,10 @@ constexpr IndexKind kKinds[] = {
     {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers | kMaps | kUpdates | kFindsRanges, .01},
     {"IDMap2,HNSW8,Polar2,RFlat", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges,
      1e-9},
-    {"NSG8,Polar4", 20, kGraph | kBuildsOnce | kFindsRanges, .1},
+    {"NSG8,Polar4", 20, kGraph | kBuildsOnce | kRenumbers | kUpdates | kFindsRanges, .1},
+    {"IDMap2,NSG8,Polar4", 20,
+     kGraph | kBuildsOnce | kTakesIds | kRemovesIds | kUpdates | kFindsRanges, .1},
+    {"NSG8,Polar2,RFlat", 20, kGraph | kBuildsOnce | kRenumbers | kUpdates | kFindsRanges, 1e-9},
 };
 
 }  // namespace

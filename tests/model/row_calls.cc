@@ -205,6 +205,11 @@ void CallPlayer::upsert(Random& random) {
   }
 }
 
+/// Of the same rows; what a graph finds when it keeps all nodes is the same.
+void CallPlayer::compact(Random& /*random*/) {
+  require_worked(polar_index_compact(now_->index.get(), nullptr), "compact");
+}
+
 void CallPlayer::merge(Random& random) {
   bool clash = false;
   for (const PlainRows::Row& row : other_->rows.rows()) {

@@ -127,6 +127,24 @@ class IndexTest(unittest.TestCase):
                 _, _, ids = index.range_search(x[7], np.inf, filter=allowed)
                 self.assertEqual(ids.tolist(), sorted(allowed, key=lambda i: distance[i]))
 
+    def test_rows_go_from_nsg_which_is_compacted(self):
+        x = make_rows(600, 32)
+        index = polarquant.Index("IDMap2,NSG16,Polar8", 32, "l2")
+        index.train(x)
+        index.add_with_ids(x, np.arange(600) + 1000)
+        self.assertEqual(index.remove_ids(range(1000, 1200)), 200)
+        index.update([1300], -x[300:301])
+        heard = []
+        for compacted in (False, True):
+            found = index.search(x[200:], 1, ef_search=400)[1][:, 0]
+            self.assertGreater((found == np.arange(1200, 1600)).mean(), 0.98)
+            self.assertNotEqual(index.search(x[300], 1, ef_search=400)[1][0], 1300)
+            self.assertEqual(index.search(-x[300], 1, ef_search=400)[1][0], 1300)
+            if not compacted:
+                index.compact(num_threads=1, progress=lambda done: heard.append(done) or True)
+        self.assertEqual(heard[-1], 1.0)
+        polarquant.Index("Polar4", 32).compact()
+
     def test_untrained_and_full_indexes_say_so(self):
         index = polarquant.Index("PQ4x4np", 32, "l2")
         self.assertFalse(index.is_trained)

@@ -100,6 +100,13 @@ void GraphOverPolar<FaissGraph>::range_search(idx_t n, const float* x, float rad
 template struct GraphOverPolar<::faiss::IndexHNSW>;
 template struct GraphOverPolar<::faiss::IndexNSG>;
 
+size_t NSGOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] {
+    const CallThreads call_threads(0);
+    return remove_rows(*this, sel);
+  });
+}
+
 void NSGOverPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
     const CallThreads call_threads(0);

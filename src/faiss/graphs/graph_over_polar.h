@@ -73,6 +73,8 @@ struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
   /// All rows at once: the graph is built of them (nsg_builder.h). The index is empty after an
   /// error.
   void add(idx_t n, const float* x) override;
+  /// Rows that are left close up in their order (nsg_changes.h).
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
 };
 
 }  // namespace polarquant

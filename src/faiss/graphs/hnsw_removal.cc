@@ -2,7 +2,9 @@
 #include "src/faiss/graphs/hnsw_removal.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "src/core/work_progress.h"
 #include "src/faiss/graphs/graph_relinker.h"
@@ -45,7 +47,9 @@ class RemovalPlanner {
       for (int level = 0; level < hnsw_.levels[static_cast<size_t>(node)]; ++level)
         relinker_.relink(node, level);
     }
-    if (plan_.kept_ > 0) reach_all();
+    if (plan_.kept_ == 0) return;
+    if (!rows_.has_levels() && plan_.entry_point_ != hnsw_.entry_point) take_over_entry();
+    reach_all();
   }
 
  private:
@@ -71,6 +75,7 @@ class RemovalPlanner {
     plan_.max_level_ = hnsw_.max_level;
     if (hnsw_.entry_point >= 0 && !rows_.is_gone(hnsw_.entry_point)) return;
     plan_.entry_point_ = -1;
+    if (!rows_.has_levels()) return choose_nearest_entry();
     int levels = 0;
     for (Node node = 0; node < rows_.count(); ++node) {
       if (rows_.is_gone(node) || hnsw_.levels[static_cast<size_t>(node)] <= levels) continue;
@@ -78,6 +83,35 @@ class RemovalPlanner {
       plan_.entry_point_ = node;
     }
     plan_.max_level_ = levels - 1;
+  }
+
+  // Without levels a graph leads everywhere from the row nearest to the middle alone.
+  void choose_nearest_entry() {
+    float nearest = std::numeric_limits<float>::infinity();
+    for (Node node = 0; node < rows_.count(); ++node) {
+      if (rows_.is_gone(node)) continue;
+      const float distance = distances_(hnsw_.entry_point, node);
+      if (plan_.entry_point_ >= 0 && !(distance < nearest)) continue;
+      nearest = distance;
+      plan_.entry_point_ = node;
+    }
+    plan_.max_level_ = plan_.entry_point_ >= 0 ? 0 : -1;
+  }
+  /// And by that one's links.
+  void take_over_entry() {
+    const Node entry = plan_.entry_point_;
+    std::vector<Node> links;
+    const auto take = [&](std::span<const Node> from, size_t most) {
+      for (const Node link : from) {
+        if (links.size() < most && link != entry && !rows_.is_gone(link) &&
+            std::find(links.begin(), links.end(), link) == links.end())
+          links.push_back(link);
+      }
+    };
+    const size_t capacity = rows_.capacity(0);
+    take(rows_.links(hnsw_.entry_point, 0), capacity - capacity / 4);
+    take(new_links(entry), capacity);
+    change(entry, 0, links);
   }
 
   void change(Node node, int level, std::span<const Node> links) {

@@ -348,7 +348,7 @@ class NsgBuilder {
   std::vector<int32_t> with_free_links_;  // reached rows, which had a free link then
 };
 
-/// The GK nearest of each row, by comparing all.
+/// The GK nearest of each row, by comparing all. x: null for what the storage reconstructs.
 NodeTable neighbours_by_search(const ::faiss::IndexNSG& index, idx_t n, const float* x) {
   NodeTable table;
   table.degree = static_cast<int32_t>(std::min<idx_t>(index.GK, n - 1));
@@ -358,9 +358,13 @@ NodeTable neighbours_by_search(const ::faiss::IndexNSG& index, idx_t n, const fl
   constexpr idx_t kRows = 4096;
   std::vector<float> distances(static_cast<size_t>(std::min(n, kRows) * k));
   std::vector<idx_t> found(distances.size());
+  std::vector<float> decoded;
+  if (x == nullptr) decoded.resize(static_cast<size_t>(std::min(n, kRows) * index.d));
   for (idx_t first = 0; first < n; first += kRows) {
     const idx_t count = std::min(kRows, n - first);
-    index.storage->search(count, x + first * index.d, k, distances.data(), found.data());
+    if (x == nullptr) index.storage->reconstruct_n(first, count, decoded.data());
+    const float* rows = x != nullptr ? x + first * index.d : decoded.data();
+    index.storage->search(count, rows, k, distances.data(), found.data());
     for (idx_t i = 0; i < count; ++i) {
       std::span<int32_t> own = table.at(first + i);
       size_t taken = 0;
@@ -384,6 +388,18 @@ NodeTable neighbours_by_descent(const ::faiss::IndexNSG& index) {
   return {index.GK, descend_to_neighbours(*index.storage, numbers)};
 }
 
+/// Links the rows of the storage.
+void build_links(::faiss::IndexNSG& index, idx_t n, const float* x) {
+  NodeTable neighbours;
+  {
+    const WorkStage stage(0, 0.4);
+    neighbours = compares_all_rows(index, n) ? neighbours_by_search(index, n, x)
+                                             : neighbours_by_descent(index);
+  }
+  const WorkStage stage(0.4, 1);
+  NsgBuilder(index, std::move(neighbours)).build();
+}
+
 }  // namespace
 
 void add_to_nsg(::faiss::IndexNSG& index, idx_t n, const float* x) {
@@ -401,14 +417,7 @@ void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x) {
           kMaxNsgLinks);
   try {
     index.storage->add(n, x);
-    NodeTable neighbours;
-    {
-      const WorkStage stage(0, 0.4);
-      neighbours = compares_all_rows(index, n) ? neighbours_by_search(index, n, x)
-                                               : neighbours_by_descent(index);
-    }
-    const WorkStage stage(0.4, 1);
-    NsgBuilder(index, std::move(neighbours)).build();
+    build_links(index, n, x);
     index.ntotal = n;
     index.is_built = true;
   } catch (...) {
@@ -416,6 +425,16 @@ void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x) {
     index.reset();
     throw;
   }
+}
+
+void rebuild_nsg(::faiss::IndexNSG& index) {
+  if (index.ntotal <= std::max(index.GK, index.nsg.L)) return;
+  require_buildable(index, index.ntotal);
+  ::faiss::IndexNSG fresh(index.storage, index.nsg.R);
+  set_nsg_numbers(nsg_numbers(index), fresh);
+  build_links(fresh, index.ntotal, nullptr);
+  index.nsg.final_graph.swap(fresh.nsg.final_graph);
+  index.nsg.enterpoint = fresh.nsg.enterpoint;
 }
 
 }  // namespace polarquant

@@ -20,7 +20,11 @@ namespace polarquant {
 /// empty after an error.
 void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
 
-/// The same of one of FAISS's own, with the checks of an add.
+/// Builds the graph of the rows that the storage holds anew, from their reconstructions; no effect
+/// where they are fewer than one is built of. Unchanged after an error.
+void rebuild_nsg(::faiss::IndexNSG& index);
+
+/// build_nsg for one of FAISS's own, with the checks of an add.
 void add_to_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
 
 }  // namespace polarquant

@@ -38,6 +38,8 @@ class RemovedChains {
     const Node* first = place(node, level);
     return {first, std::find(first, first + capacity(level), -1)};
   }
+  /// Whether a walk can begin on levels above the lowest: not in what NSG's links make.
+  bool has_levels() const { return hnsw_.cum_nneighbor_per_level.size() > 2; }
   /// How many links rows may have there.
   size_t capacity(int level) const {
     const auto at = static_cast<size_t>(level);

@@ -45,6 +45,9 @@ PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64
             graph->ntotal, graph->storage == nullptr ? 0 : graph->storage->ntotal);
     if (any_goes_) links_ = std::make_unique<HnswRemoval>(*graph, gone);
     parts_.emplace_back(*graph->storage, gone);
+  } else if (auto* nsg = dynamic_cast<NSGOverPolar*>(&index)) {
+    if (any_goes_) nsg_ = std::make_unique<NsgRemoval>(*nsg, gone);
+    parts_.emplace_back(*nsg->storage, gone);
   } else if (auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index)) {
     lists_ = std::make_unique<ListPositionRemoval>(*ivf, gone);
   } else if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
@@ -69,6 +72,7 @@ void PositionRemoval::apply() noexcept {
   } else {
     if (links_ != nullptr) links_->apply(dynamic_cast<::faiss::IndexHNSW&>(index_).hnsw);
     if (auto* graph = dynamic_cast<HNSWOverPolar*>(&index_)) graph->incoming_links.forget();
+    if (nsg_ != nullptr) nsg_->apply();
     index_.ntotal = parts_.front().index_.ntotal;
   }
 }

@@ -14,6 +14,8 @@
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_codes.h"
+#include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/graphs/nsg_changes.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 
@@ -48,6 +50,8 @@ void update_base(::faiss::Index& index, const std::vector<idx_t>& positions, con
     update_base(*chain->index, positions, transformed(*chain, positions.size(), x, &owned));
   } else if (auto* graph = dynamic_cast<::faiss::IndexHNSW*>(&index)) {
     update_graph(*graph, n, positions.data(), x);
+  } else if (auto* nsg = dynamic_cast<NSGOverPolar*>(&index)) {
+    update_nsg(*nsg, n, positions.data(), x);
   } else if (auto* both = dynamic_cast<::faiss::IndexRefine*>(&index)) {
     update_refinement(*both, n, positions.data(), x);
   } else {

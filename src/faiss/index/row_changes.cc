@@ -332,7 +332,8 @@ size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel) {
             "remove: rows of inverted files of this kind cannot be removed");
     return remove_from_lists(*ivf, sel);
   }
-  const bool is_graph = is_hnsw(index) || dynamic_cast<HNSWOverPolar*>(&index) != nullptr;
+  const bool is_graph = is_hnsw(index) || dynamic_cast<HNSWOverPolar*>(&index) != nullptr ||
+                        dynamic_cast<NSGOverPolar*>(&index) != nullptr;
   if (is_graph || dynamic_cast<::faiss::IndexRefine*>(&index) != nullptr)
     return remove_selected_positions(index, sel);
   if (dynamic_cast<::faiss::IndexFlatCodes*>(&index) != nullptr)

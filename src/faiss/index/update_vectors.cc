@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// update_vectors and upsert_vectors: the walk from what a caller holds to the index that has the
-// codes.
+// update_vectors, upsert_vectors and compact_index: the walk from what a caller holds to the index
+// that has the codes.
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
@@ -17,7 +17,10 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/graphs/nsg_builder.h"
+#include "src/faiss/graphs/nsg_changes.h"
 #include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/index_parts.h"
 #include "src/faiss/index/position_update.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
@@ -113,6 +116,10 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
     require_rows(put.call, put.n, index.d, put.x);
     return update_graph(*graph, put.n, put.keys, put.x);
   }
+  if (auto* graph = dynamic_cast<NSGOverPolar*>(&index); graph != nullptr && !put.adds_others) {
+    require_rows(put.call, put.n, index.d, put.x);
+    return update_nsg(*graph, put.n, put.keys, put.x);
+  }
   if (auto* both = dynamic_cast<::faiss::IndexRefine*>(&index);
       both != nullptr && !put.adds_others) {
     require_rows(put.call, put.n, index.d, put.x);
@@ -131,7 +138,7 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
   require(
       map != nullptr && !put.adds_others, StatusCode::unsupported,
       "{}: rows of this type of index cannot be changed by id; those of IndexPolar, "
-      "IndexIVFPolar, HNSW over it and refinements can, also after transforms, and updated in id "
+      "IndexIVFPolar, graphs over it and refinements can, also after transforms, and updated in id "
       "maps",
       put.call);
   const std::vector<idx_t> rows = rows_of_map(*map, put.n, put.keys);
@@ -163,6 +170,15 @@ void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const flo
 
 void upsert_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
   put_rows(index, n, keys, x, true);
+}
+
+void compact_index(::faiss::Index& index) {
+  with_faiss_errors([&] {
+    const CallThreads call_threads(0);
+    if (auto* graph = dynamic_cast<NSGOverPolar*>(&index)) return rebuild_nsg(*graph);
+    for (const auto& part : parts_of(index))
+      if (part.kind != PartKind::quantizer) compact_index(*part.index);
+  });
 }
 
 }  // namespace polarquant

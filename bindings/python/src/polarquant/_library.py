@@ -135,6 +135,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_index_range_search": (_STATUS, [_HANDLE, *_QUERIES, *_RANGE]),
     "polar_index_remove": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
     "polar_index_remove_filtered": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_index_compact": (_STATUS, [_HANDLE, _OPTIONS]),
     "polar_index_merge": (_STATUS, [_HANDLE, _HANDLE, _OPTIONS]),
     "polar_index_upsert": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _OPTIONS]),
     "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _OPTIONS]),

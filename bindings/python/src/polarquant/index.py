@@ -254,7 +254,7 @@ class Index(IndexCopies):
         (`polarquant.filters`); functions are not taken, since one that raised would leave half of
         the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
-        cannot do that (inverted files alone, id maps, NSG). Of graphs remove many at once.
+        cannot do that (inverted files alone, id maps). Of graphs remove many at once.
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
@@ -290,6 +290,15 @@ class Index(IndexCopies):
             handles = (self._use.open_handle(), other._use.open_handle())
             check(lib.polar_index_merge(*handles, ctypes.byref(options)))
 
+    def compact(self, *, num_threads: int = 0, progress: ProgressLike = None) -> None:
+        """Builds the links of NSG graphs anew, after many rows went or were updated.
+
+        Searches then find as much as in a graph that was built of the rows held. Other indexes keep
+        nothing of rows that went, and are left as they are.
+        """
+        numbers = self.ntotal * self._dim
+        self._change_long("compact", progress, num_threads, numbers, lib.polar_index_compact)
+
     def update(
         self,
         ids: npt.ArrayLike,
@@ -301,7 +310,7 @@ class Index(IndexCopies):
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
 
         Raises NotFoundError; UnsupportedError unless the index is one of our codes, also in id
-        maps, an inverted file or HNSW graph of one, or a refinement of these; also after vector
+        maps, an inverted file or graph of one, or a refinement of these; also after vector
         transforms.
         """
         self._put("update", lib.polar_index_update, ids, x, num_threads, progress)

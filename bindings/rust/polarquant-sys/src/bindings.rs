@@ -734,7 +734,7 @@ extern "C" {
     #[doc = " Removes the rows with these ids, (n), in any order; ids that are not held are passed over."]
     #[doc = " *removed, unless NULL: rows that went. Rows without ids of the caller's keep their order and are"]
     #[doc = " numbered anew, from 0; where an index cannot do that (inverted files alone, id maps), and where"]
-    #[doc = " it cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. A refinement"]
+    #[doc = " it cannot remove at all (FAISS's NSG and packed lists), POLAR_ERROR_UNSUPPORTED. A refinement"]
     #[doc = " removes what both its indexes can. Of rows with ids the last ones take the places, which matters"]
     #[doc = " for nothing but ties. Cost: with ids of the caller's, in an index that is one of our specs or an"]
     #[doc = " inverted file of them, about a microsecond a row that goes; of an HNSW graph of our codes in an"]
@@ -755,7 +755,7 @@ extern "C" {
     ) -> polar_status;
     #[doc = " Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts."]
     #[doc = " POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is"]
-    #[doc = " one of our specs, also in id maps, an inverted file or HNSW graph of one, or a refinement of"]
+    #[doc = " one of our specs, also in id maps, an inverted file or graph of one, or a refinement of"]
     #[doc = " these; also after vector transforms. Cost: that of adding the rows, in graphs of removing as"]
     #[doc = " many, too, in refinements of inverted files of a pass over all ids."]
     pub fn polar_index_update(
@@ -772,6 +772,15 @@ extern "C" {
         n: i64,
         ids: *const i64,
         x: *const f32,
+        options: *const polar_work_options,
+    ) -> polar_status;
+    #[doc = " Builds the links of NSG graphs of our specs, wherever they are in the index, anew from their rows'"]
+    #[doc = " codes: after many rows went or were updated, searches find as much as in a graph that was built"]
+    #[doc = " of the rows held. Graphs of fewer rows than NSG is built of keep their links. Other indexes keep"]
+    #[doc = " nothing of rows that went, and are left as they are. Cost: that of building the graph. An error"]
+    #[doc = " leaves the index as it was."]
+    pub fn polar_index_compact(
+        index: *mut polar_index,
         options: *const polar_work_options,
     ) -> polar_status;
     #[doc = " Moves all rows of `other` after those of `index`; `other` is empty afterwards and stays usable."]

@@ -84,7 +84,7 @@ impl Index {
 
     /// Removes the rows with these ids, in any order, and returns how many went; ids that are not
     /// held are passed over. Rows without ids of the caller's are numbered anew, from 0. Unsupported
-    /// where an index cannot do that (inverted files, id maps), or cannot remove (NSG, FAISS's
+    /// where an index cannot do that (inverted files, id maps), or cannot remove (FAISS's NSG and
     /// packed lists).
     pub fn remove(&mut self, ids: &[i64]) -> Result<usize> {
         self.change_remove(ids)
