@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 
 NPROBE = (1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128)
+HIGH_NPROBE = (32, 64, 96, 128, 192, 256, 384)  # for recalls of .95 and above
 EF_SEARCH = (16, 32, 64, 128, 256)
 
 
@@ -140,6 +141,26 @@ def search(dim):
             nprobe + grid(nprobe=(32, 48, 64, 80), exactness=(1.75,)),
         ),
         *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
+        *series(
+            "polarquant IVF, more bits",
+            [f"polar:IVF1024,Polar{bits}" for bits in ("4-pca", "4+2-pca", "4+4", "8")],
+            grid(nprobe=HIGH_NPROBE),
+        ),
+        *series(
+            "polarquant IVF, refined",
+            ["polar:IVF1024,Polar4,Refine(Polar8)"],
+            grid(nprobe=HIGH_NPROBE, k_factor=(2,)),
+        ),
+        *series(
+            "polarquant HNSW, more bits",
+            [f"polar:HNSW32,Polar{bits}" for bits in ("4-pca", "4+2-pca", "4+4", "8")],
+            ef_search,
+        ),
+        *series(
+            "polarquant HNSW, refined",
+            ["polar:HNSW32,Polar4,Refine(Polar8)"],
+            grid(ef_search=EF_SEARCH, k_factor=(2,)),
+        ),
         *series(
             "FAISS IVF", ["faiss:IVF1024,SQ4", "faiss:IVF1024,SQ8", "faiss:IVF1024,Flat"], nprobe
         ),
