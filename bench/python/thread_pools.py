@@ -64,9 +64,8 @@ def tasks_of(threads):
     }
 
 
-def work(threads):
+def run_worker(tasks):
     """Answers names of tasks, one a line, with seconds an item and a digest of the first results."""
-    tasks = tasks_of(threads)
     digests = {name: digest_of(function()) for name, (function, _) in tasks.items()}
     print(" ready", flush=True)
     for line in sys.stdin:
@@ -82,11 +81,13 @@ def work(threads):
 
 
 class Worker:
-    def __init__(self, library, threads):
+    """`script --worker THREADS` as a process of its own, with one of the libraries."""
+
+    def __init__(self, script, library, threads, blas_threads=1):
         environment = dict(os.environ, POLARQUANT_LIBRARY=str(pathlib.Path(library).resolve()))
-        environment.update(OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS="1")
+        environment.update(OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(blas_threads))
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", str(threads)],
+            [sys.executable, script, "--worker", str(threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -124,7 +125,7 @@ def compare(name, workers, rounds):
 
 def main(arguments):
     if arguments[:1] == ["--worker"]:
-        work(int(arguments[1]))
+        run_worker(tasks_of(int(arguments[1])))
         return
     if len(arguments) not in (2, 3):
         sys.exit(__doc__)
@@ -132,7 +133,7 @@ def main(arguments):
     rounds = int(arguments[2]) if len(arguments) == 3 else 25
     print(f"{ROWS} rows of {DIM}, {rounds} rounds; µs a row or query")
     for threads in (1, 2):
-        workers = [Worker(library, threads) for library in libraries]
+        workers = [Worker(__file__, library, threads) for library in libraries]
         print(f"\n{threads} threads{'':15} {'first':>10} {'second':>10}   speed second/first")
         for name in ("one query", "batch", "encode", "train, encode, blocks"):
             compare(name, workers, rounds)
