@@ -238,6 +238,36 @@ TEST_CASE("Graphs have room for links on every level", "[faiss][io]") {
   }
 }
 
+TEST_CASE("Rows that links call equal have a first one, and end", "[faiss][io]") {
+  constexpr size_t kLinks = 8;  // of a row on each level, and twice as many on the lowest
+  Sections sections = sections_of("HNSW8,Polar4");
+  const FileSection levels = section_of(sections, "LEVL");
+  FileSection& links = section_of(sections, "LINK");
+  // A row's first links, and no others there.
+  const auto set_links = [&](int32_t row, std::vector<int32_t> own) {
+    own.resize(2 * kLinks, -1);
+    size_t at = 0;
+    for (int32_t before = 0; before < row; ++before) {
+      int32_t count = 0;
+      std::memcpy(&count, levels.bytes.data() + static_cast<size_t>(before) * 4, sizeof count);
+      at += (static_cast<size_t>(count) + 1) * kLinks;
+    }
+    for (size_t i = 0; i < own.size(); ++i) put(links, (at + i) * 4, own[i]);
+  };
+  set_links(7, {7, 3, 9});
+  set_links(9, {9, 3});
+  SECTION("such rows are read") { CHECK(read_from(put_together(sections))->ntotal == kRows); }
+  SECTION("others are refused") {
+    SECTION("no first one") { set_links(9, {9}); }
+    SECTION("a first one that has one") { set_links(3, {3, 5}); }
+    SECTION("each the other's first one") { set_links(9, {9, 7}); }
+    SECTION("its own first one") { set_links(9, {9, 9}); }
+    SECTION("the next of itself") { set_links(9, {9, 3, 9}); }
+    SECTION("each the other's next") { set_links(9, {9, 3, 7}); }
+    require_refused(sections, StatusCode::corrupt_data, "neighbors");
+  }
+}
+
 TEST_CASE("Centroids are numbers, and none is too long", "[faiss][io]") {
   for (const float value :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e19F}) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace polarquant {
 
@@ -34,6 +35,32 @@ inline constexpr uint64_t kMaxHnswLevels = 64;
 
 /// What a row of a chain of equal ones links to (hnsw_links.h), by the places of its links.
 enum ChainLink : size_t { kSelf = 0, kFirst = 1, kNext = 2 };
+
+/// Whether every chain of equal rows has a first one outside it, and ends: who follows it need not
+/// look. `graph` is sound otherwise.
+template <typename Ints, typename Sizes>
+bool has_sound_chains(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal) {
+  if (static_cast<uint64_t>(graph.cum_nneighbor_per_level[1]) <= kNext) return true;
+  const auto link = [&](int64_t row, ChainLink place) -> int64_t {
+    return graph.neighbors[graph.offsets[static_cast<uint64_t>(row)] + place];
+  };
+  const auto is_chained = [&](int64_t row) { return link(row, kSelf) == row; };
+  std::vector<int32_t> followed_from;  // from which row each was; empty until there is a chain
+  for (int64_t row = 0; row < ntotal; ++row) {
+    if (!is_chained(row)) continue;
+    const int64_t first = link(row, kFirst);
+    if (first < 0 || is_chained(first)) return false;
+    if (followed_from.empty()) followed_from.assign(static_cast<size_t>(ntotal), -1);
+    const auto from = static_cast<int32_t>(row);
+    for (int64_t at = row; at >= 0 && is_chained(at); at = link(at, kNext)) {
+      int32_t& follower = followed_from[static_cast<size_t>(at)];
+      if (follower == from) return false;
+      if (follower >= 0) break;
+      follower = from;
+    }
+  }
+  return true;
+}
 
 /// Null when the graph is one of `ntotal` rows, else what is wrong with it. `count` tells the size
 /// of an array.
@@ -90,7 +117,7 @@ const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const C
       }
     }
   }
-  return nullptr;
+  return has_sound_chains(graph, ntotal) ? nullptr : "neighbors";
 }
 
 }  // namespace polarquant

@@ -79,7 +79,7 @@ class RemovedChains {
            hnsw_.cum_nneighbor_per_level[static_cast<size_t>(level)];
   }
   Node skip_gone(Node node) const {
-    while (node >= 0 && is_gone(node)) node = chain_link(node);
+    while (node >= 0 && is_gone(node)) node = is_chained(node) ? chain_link(node) : -1;
     return node;
   }
 
