@@ -135,7 +135,13 @@ const IndexCall kCalls[] = {
        return polar_index_upsert(at.index.get(), 3, ids, fault_rows(kFaultRows), nullptr);
      }},
     {"compact", On::rows, true,
-     [](CallPlace& at) { return polar_index_compact(at.index.get(), nullptr); }},
+     [](CallPlace& at) {
+       // The links that NSG chooses depend on which of several threads comes first.
+       polar_work_options options;
+       polar_work_options_init(&options);
+       options.num_threads = 1;
+       return polar_index_compact(at.index.get(), &options);
+     }},
     {"merge", On::rows, true,
      [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"merge with ids", On::rows_with_ids, true,
