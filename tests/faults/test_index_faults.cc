@@ -20,7 +20,7 @@ std::string flaw_of(const IndexKind& kind, const IndexCall& call, Failing failin
   if (!trial.applies()) return "";
   for (int64_t request = 0;; request = next_request(request)) {
     const CallTrial::Result result = trial.run(request, failing);
-    if (result.flaw != "")
+    if (!result.flaw.empty())
       return result.flaw + ", when request " + std::to_string(request) + " fails";
     if (!result.has_failed) return "";
   }
@@ -31,7 +31,11 @@ void check_calls(const IndexKind& kind, const std::vector<Failing>& ways) {
   for (const IndexCall& call : index_calls()) {
     if (std::find(left.begin(), left.end(), call.name) != left.end()) continue;
     DYNAMIC_SECTION(kind.description << ": " << call.name) {
-      for (const Failing failing : ways) CHECK(flaw_of(kind, call, failing) == "");
+      for (const Failing failing : ways) {
+        const std::string flaw = flaw_of(kind, call, failing);
+        INFO(flaw);
+        CHECK(flaw.empty());
+      }
     }
   }
 }
