@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/index/id_map_removal.h"
 
-#include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
 
 #include <algorithm>
@@ -68,13 +67,8 @@ size_t remove_from_id_map(::faiss::IndexIDMap& map, const ::faiss::IDSelector& s
                           [&](idx_t row) { return map.id_map[static_cast<size_t>(row)]; });
   auto* both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&map);
   // Rows of an inverted file inside have their positions as ids, which must close up as the map's.
-  ::faiss::Index& rows = *map.index;
-  const ::faiss::Index* inside = &rows;
-  while (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(inside))
-    inside = chain->index;
-  const size_t removed = dynamic_cast<const ::faiss::IndexIVF*>(inside) != nullptr
-                             ? remove_selected_positions(rows, gone)
-                             : remove_rows(rows, gone);
+  const size_t removed = counts_rows(*map.index) ? remove_selected_positions(*map.index, gone)
+                                                 : remove_rows(*map.index, gone);
   // From here on nothing fails.
   size_t kept = 0;
   for (idx_t row = 0; row < map.ntotal; ++row) {

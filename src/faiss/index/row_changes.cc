@@ -59,13 +59,6 @@ const Kind& same_kind(const Kind& /*index*/, const ::faiss::Index& other) {
   return *same;
 }
 
-/// Whether the ids of rows of an index are its own, counted from 0 where nobody gave any.
-bool counts_rows(const ::faiss::Index& index) {
-  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index))
-    return counts_rows(*chain->index);
-  return dynamic_cast<const ::faiss::IndexIVF*>(&index) != nullptr;
-}
-
 void drop_rows(::faiss::IndexIVF& index) {
   for (size_t list = 0; list < index.nlist; ++list) index.invlists->resize(list, 0);
   index.direct_map.clear();
@@ -232,6 +225,12 @@ void add_to_ours(::faiss::Index& index, idx_t n, const float* x, const idx_t* id
 }
 
 }  // namespace
+
+bool counts_rows(const ::faiss::Index& index) {
+  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index))
+    return counts_rows(*chain->index);
+  return dynamic_cast<const ::faiss::IndexIVF*>(&index) != nullptr;
+}
 
 CodedRows code_rows(const ::faiss::Index& index, idx_t n, const float* x) {
   const CallThreads call_threads(0);

@@ -33,6 +33,10 @@ void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x);
 void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, const float* x);
 void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x);
 
+/// Whether the ids of rows of an index are its own, counted from 0 where nobody gave any: of an
+/// inverted file, also after transforms.
+bool counts_rows(const ::faiss::Index& index);
+
 /// index.remove_ids.
 size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel);
 
