@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "polarquant/faiss.h"
-#include "src/core/parallel.h"
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_codes.h"
 #include "src/faiss/foreign/memory_check.h"
@@ -29,22 +28,12 @@ void require_changeable(const char* call, const ::faiss::IndexIVF& index) {
 std::vector<ListPlace> places_of_rows(const char* call, const ::faiss::IndexIVF& index,
                                       const std::vector<uint64_t>& named) {
   require_changeable(call, index);
-  std::vector<std::vector<ListPlace>> found(index.nlist);
-  const auto count = static_cast<int64_t>(index.nlist);
-  parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
-    const auto list = static_cast<size_t>(i);
-    const ::faiss::InvertedLists::ScopedIds ids(index.invlists, list);
-    const size_t rows = index.invlists->list_size(list);
-    for (size_t row = 0; row < rows; ++row) {
-      require(ids[row] >= 0 && ids[row] < index.ntotal, StatusCode::state_mismatch,
-              "{}: row {} of list {} has the id {}; positions of the {} rows are needed", call, row,
-              list, ids[row], index.ntotal);
-      if (is_removed(named, ids[row]))
-        found[list].push_back(static_cast<idx_t>(::faiss::lo_build(list, row)));
-    }
+  std::vector<ListPlace> places = places_where(index, [&](size_t list, size_t row, idx_t id) {
+    require(id >= 0 && id < index.ntotal, StatusCode::state_mismatch,
+            "{}: row {} of list {} has the id {}; positions of the {} rows are needed", call, row,
+            list, id, index.ntotal);
+    return is_removed(named, id);
   });
-  std::vector<ListPlace> places;
-  for (const auto& in_list : found) places.insert(places.end(), in_list.begin(), in_list.end());
   size_t wanted = 0;
   for (const uint64_t word : named) wanted += static_cast<size_t>(std::popcount(word));
   require(places.size() == wanted, StatusCode::state_mismatch,

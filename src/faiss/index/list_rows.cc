@@ -226,6 +226,24 @@ void ListGrowth::note(idx_t id, size_t list, size_t offset) {
 
 // ---- Rows that go ----
 
+std::vector<ListPlace> places_where(const ::faiss::IndexIVF& index,
+                                    const std::function<bool(size_t, size_t, idx_t)>& is_named) {
+  std::vector<std::vector<ListPlace>> found(index.nlist);
+  const auto count = static_cast<int64_t>(index.nlist);
+  parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
+    const auto list = static_cast<size_t>(i);
+    const ::faiss::InvertedLists::ScopedIds ids(index.invlists, list);
+    const size_t rows = index.invlists->list_size(list);
+    for (size_t row = 0; row < rows; ++row) {
+      if (is_named(list, row, ids[row]))
+        found[list].push_back(static_cast<idx_t>(::faiss::lo_build(list, row)));
+    }
+  });
+  std::vector<ListPlace> places;
+  for (const auto& in_list : found) places.insert(places.end(), in_list.begin(), in_list.end());
+  return places;
+}
+
 RowsTakenOut::RowsTakenOut(::faiss::IndexIVF& index, std::vector<ListPlace> places)
     : index_(index), places_(std::move(places)), code_(index.code_size) {
   std::sort(places_.begin(), places_.end());
@@ -297,18 +315,8 @@ size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& se
       if (entry != map.hashtable.end() && entry->second >= 0) places.push_back(entry->second);
     }
   } else {
-    std::vector<std::vector<ListPlace>> found(index.nlist);
-    const auto count = static_cast<int64_t>(index.nlist);
-    parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
-      const auto list = static_cast<size_t>(i);
-      const ::faiss::InvertedLists::ScopedIds ids(index.invlists, list);
-      const size_t rows = index.invlists->list_size(list);
-      for (size_t row = 0; row < rows; ++row) {
-        if (sel.is_member(ids[row]))
-          found[list].push_back(static_cast<idx_t>(::faiss::lo_build(list, row)));
-      }
-    });
-    for (const auto& in_list : found) places.insert(places.end(), in_list.begin(), in_list.end());
+    places = places_where(
+        index, [&sel](size_t /*list*/, size_t /*row*/, idx_t id) { return sel.is_member(id); });
   }
   RowsTakenOut rows(index, std::move(places));
   std::vector<idx_t> gone;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,11 @@ class ListGrowth {
   std::vector<std::pair<idx_t, idx_t>> replaced_;
   bool kept_ = false;
 };
+
+/// Where the rows are that is_named(list, row, id) says, list by list. Several threads ask it; what
+/// it throws ends the call.
+std::vector<ListPlace> places_where(const ::faiss::IndexIVF& index,
+                                    const std::function<bool(size_t, size_t, idx_t)>& is_named);
 
 /// Takes rows out, by moving the last ones of their lists to their places; the map follows. All
 /// memory is taken before, so that the second step cannot fail.
