@@ -12,6 +12,8 @@ struct SignWord {
   uint64_t negative = 0;  // below 0
   int32_t sum = 0;
   int32_t squares = 0;  // Σ value²
+
+  friend bool operator==(const SignWord&, const SignWord&) = default;
 };
 
 /// Sums of values, (words, 64), −127 to 127, on a 64-byte boundary.

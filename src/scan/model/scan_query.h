@@ -25,12 +25,14 @@ struct ScoreConstants {
   float base = 0;
   float weight = 0;
   float dot_scale[2] = {0, 0};
+  friend bool operator==(const ScoreConstants&, const ScoreConstants&) = default;
 };
 
 /// bound by a dot product of values: base + weight·constant + norm·(slope·dot + margin).
 struct DotBound {
   float slope = 0;
   float margin = 0;
+  friend bool operator==(const DotBound&, const DotBound&) = default;
 };
 
 /// bound by two sums: base + weight·constant + norm·(slope·sum + other_slope·other_sum + margin −
@@ -40,6 +42,7 @@ struct SumBound {
   float other_slope = 0;
   float margin = 0;
   float squared_norm_slope = 0;  // 0 but for the first of split stages
+  friend bool operator==(const SumBound&, const SumBound&) = default;
 };
 
 /// How far a score by values may lie below Codec::score of the same row. A range search adds it, so
@@ -53,6 +56,7 @@ struct ScoreErrorBound {
     return per_scale * scale +
            per_term * (std::fabs(score.base) + std::fabs(score.weight * constant));
   }
+  friend bool operator==(const ScoreErrorBound&, const ScoreErrorBound&) = default;
 };
 
 struct ScanQuery {
@@ -90,6 +94,7 @@ struct ScanQuery {
     const float base = centroid_bases[static_cast<size_t>(row.centroid())];
     return {base, weighs_by_base ? base : 1.0F, {score.dot_scale[0], score.dot_scale[1]}};
   }
+  friend bool operator==(const ScanQuery&, const ScanQuery&) = default;
 };
 
 /// `exactness` is z ≥ 0; large ones, and +inf, count as one that leaves no row out.
