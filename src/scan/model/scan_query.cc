@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "src/codec/segment_plan.h"
@@ -331,6 +332,18 @@ float centroid_radius(const ScanCodec& codec, const PreparedQuery& query, float 
                             std::sqrt(norm2));
 }
 
+/// Leaves nothing of a query, maybe of another codec, but its memory.
+void empty(ScanQuery* query) {
+  ScanQuery emptied;
+  emptied.values = std::move(query->values);
+  emptied.words = std::move(query->words);
+  emptied.centroid_bases = std::move(query->centroid_bases);
+  emptied.values.clear();
+  emptied.words.clear();
+  emptied.centroid_bases.clear();
+  *query = std::move(emptied);
+}
+
 }  // namespace
 
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
@@ -341,6 +354,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
 
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan) {
+  empty(scan);
   exactness = std::min(exactness, kMaxExactness);
   const auto padded_dim = static_cast<size_t>(codec.padded_dim());
   const AlignedVector<float> scaled = scaled_query(codec, query);

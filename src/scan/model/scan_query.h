@@ -99,7 +99,7 @@ struct ScanQuery {
 
 /// `exactness` is z ≥ 0; large ones, and +inf, count as one that leaves no row out.
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness);
-/// The same into a query made before for the codec, whose memory is used again.
+/// The same into a query made before, maybe for another codec, whose memory is used again.
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan);
 /// Of a codec with centroids: ⟨q, C⟩, or −‖q−C‖², for each centroid C, from −‖q−C‖² and ‖q‖², q as
