@@ -2,6 +2,7 @@
 // Codecs, codes and searches by the C ABI alone, on the CPU and on a device.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -115,6 +117,29 @@ struct SearchResult {
   }
 };
 
+/// Checks that a device finds what the CPU does. On a failure it tells where they differ first, and
+/// which of both finds something else once more.
+template <typename SearchCpu, typename SearchDevice>
+void check_same(const SearchCpu& search_cpu, const SearchDevice& search_device) {
+  const SearchResult device = search_device();
+  const SearchResult cpu = search_cpu();
+  std::ostringstream difference;
+  if (!(device == cpu)) {
+    const auto first =
+        std::mismatch(device.ids.begin(), device.ids.end(), cpu.ids.begin(), cpu.ids.end()).first;
+    const auto end = static_cast<size_t>(device.ids.end() - first);
+    for (size_t i = device.ids.size() - end, shown = 0; i < device.ids.size() && shown < 4; ++i) {
+      difference << "result " << i << ": " << device.ids[i] << ':' << device.scores[i] << " and "
+                 << cpu.ids[i] << ':' << cpu.scores[i] << '\n';
+      ++shown;
+    }
+    difference << "once more: device " << (search_device() == device ? "the same" : "others")
+               << ", CPU " << (search_cpu() == cpu ? "the same" : "others");
+  }
+  INFO(difference.str());
+  CHECK(device == cpu);
+}
+
 /// Rows of one codec, searched on the CPU, on device 0, and on others.
 class CodedRows {
  public:
@@ -174,9 +199,8 @@ class CodedRows {
   void compare(const std::vector<float>& queries, int64_t k,
                const polar_search_options& options) const {
     INFO("nq " << count(queries) << ", k " << k << ", exactness " << options.exactness);
-    const SearchResult device = on_device(queries, k, options);
-    const SearchResult cpu = on_cpu(queries, k, options);
-    CHECK(device == cpu);
+    check_same([&] { return on_cpu(queries, k, options); },
+               [&] { return on_device(queries, k, options); });
   }
 
  private:

@@ -84,9 +84,8 @@ class ListedRows {
                const polar_search_options& options) const {
     INFO("nq " << count(queries) << ", k " << k << ", nprobe " << options.nprobe << ", exactness "
                << options.exactness);
-    const SearchResult device = on_device(queries, k, options);
-    const SearchResult cpu = on_cpu(queries, k, options);
-    CHECK(device == cpu);
+    check_same([&] { return on_cpu(queries, k, options); },
+               [&] { return on_device(queries, k, options); });
   }
 
  private:
