@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
   for (int l = 0; l < kLists; ++l)
     centroid[l] = lists.centroids + min(first_list + l, lists.count - 1) * dim;
-  float sums[kQueries][kLists] = {};
+  // Query q's with list l is q·kLists + l.
+  float sums[kQueries * kLists] = {};
 #pragma unroll 2
   for (int j = lane; j < dim; j += kHalfWarp) {
     float x[kQueries];
@@ -46,24 +47,24 @@ __global__ void __launch_bounds__(kThreads, 2)
       for (int q = 0; q < kQueries; ++q) {
         if constexpr (kIsL2) {
           const float difference = x[q] - c;
-          sums[q][l] += difference * difference;
+          sums[q * kLists + l] += difference * difference;
         } else {
-          sums[q][l] += x[q] * c;
+          sums[q * kLists + l] += x[q] * c;
         }
       }
     }
   }
+  half_warp_sums(sums);
+  constexpr int kLaneSums = (kQueries * kLists + kHalfWarp - 1) / kHalfWarp;
 #pragma unroll
-  for (int q = 0; q < kQueries; ++q) {
-#pragma unroll
-    for (int l = 0; l < kLists; ++l) {
-      const float sum = half_warp_sum(sums[q][l]);
-      const int64_t list = first_list + l;
-      if (lane != 0 || first_query + q >= nq || list >= lists.count) continue;
-      const float similarity = kIsL2 ? -sum : sum;
-      ranked[static_cast<size_t>(first_query + q) * lists.count + list] =
-          ranked_row(isnan(similarity) ? -INFINITY : similarity, list);
-    }
+  for (int i = 0; i < kLaneSums; ++i) {
+    const int at = lane * kQueries * kLists / kHalfWarp + i;
+    const int query_number = first_query + at / kLists;
+    const int64_t list = first_list + at % kLists;
+    if (query_number >= nq || list >= lists.count) continue;
+    const float similarity = kIsL2 ? -sums[i] : sums[i];
+    ranked[static_cast<size_t>(query_number) * lists.count + list] =
+        ranked_row(isnan(similarity) ? -INFINITY : similarity, list);
   }
 }
 

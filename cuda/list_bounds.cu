@@ -31,20 +31,13 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   Ranked* entries = task.best.entries + static_cast<size_t>(q) * task.best.capacity;
   const Ranked threshold = task.thresholds[q];
-  const uint32_t lane = threadIdx.x % 32;
-  for (uint32_t first = blockIdx.x * kThreads + threadIdx.x - lane; first < count;
-       first += gridDim.x * kThreads) {
-    const int taken = static_cast<int>(min(count - first, 32U));
-    Pair pair = {};
-    if (lane < count - first) {
-      pair.row = row_of(entries[first + lane]);
-      pair.item = item_of_list(probes, task.items, q, list_of(lists, pair.row));
-    }
-    const RowSums sums = sum_pairs<kTrained>(code, tables, task.items.values, pair, taken);
-    if (lane >= count - first) continue;
-    const float key = pair_key<kTrained>(code, task.items.constants[pair.item], pair.row, sums);
-    const Ranked ranked = ranked_row(key, pair.row);
-    entries[first + lane] = ranked >= threshold ? ranked : 0;
+  for (uint32_t at = blockIdx.x * kThreads + threadIdx.x; at < count; at += gridDim.x * kThreads) {
+    const int64_t row = row_of(entries[at]);
+    const Pair pair = {row, item_of_list(probes, task.items, q, list_of(lists, row))};
+    const RowSums sums = sum_own_pair<kTrained>(code, tables, task.items.values, pair);
+    const float key = pair_key<kTrained>(code, task.items.constants[pair.item], row, sums);
+    const Ranked ranked = ranked_row(key, row);
+    entries[at] = ranked >= threshold ? ranked : 0;
   }
 }
 

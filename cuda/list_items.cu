@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From probed lists to the queries of each list: counting, a prefix sum, and half a warp for each
-// item, which makes its values.
+// From probed lists to the queries of each list: counting, a place for each list's items, and half
+// a warp for each item, which makes its values.
 #include <cfloat>
 
 #include "cuda/cuda_check.h"
@@ -13,7 +13,6 @@ namespace polarquant::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kScanThreads = 1024;
 
 __global__ void __launch_bounds__(kThreads)
     drop_empty_lists_kernel(ListsView lists, ProbesView probes) {
@@ -31,9 +30,6 @@ __global__ void __launch_bounds__(kThreads) count_items_kernel(ProbesView probes
   uint32_t* counts = is_seed(probes, at) ? items.list_seeds : items.list_others;
   probes.places[at] = atomicAdd(counts + row_of(entry), 1U);
 }
-
-/// Items in the low half, groups in the high one: both are summed at once.
-using Totals = unsigned long long;
 
 /// A list, with the numbers that a search needs.
 struct ListItems {
@@ -53,58 +49,42 @@ __device__ ItemGroup group_of(const ListItems& list, uint32_t done, uint32_t ite
           first_row, min(list.rows - first_row, rows)};
 }
 
-__global__ void __launch_bounds__(kScanThreads)
-    group_items_kernel(ListsView lists, ItemsView items) {
-  __shared__ Totals warp_sums[kScanThreads / 32];
+/// A thread a list. Which lists' items come first does not matter.
+__global__ void __launch_bounds__(kThreads) group_items_kernel(ListsView lists, ItemsView items) {
   const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  Totals before = 0;  // of the lists of earlier rounds
-  for (int64_t first = 0; first < lists.count; first += kScanThreads) {
-    const int64_t list = first + threadIdx.x;
-    const uint32_t seeds = list < lists.count ? items.list_seeds[list] : 0;
-    const uint32_t count = list < lists.count ? seeds + items.list_others[list] : 0;
-    const uint32_t rows = count > 0 ? lists.rows[list] : 0;
-    const uint32_t item_groups = (count + items.group_items - 1) / items.group_items;
-    const uint32_t groups = item_groups * ((rows + items.group_rows - 1) / items.group_rows);
-    const Totals own = static_cast<Totals>(groups) << 32 | count;
-    Totals sum = own;
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const Totals other = __shfl_up_sync(~0U, sum, distance);
-      if (lane >= distance) sum += other;
-    }
-    if (lane == 31) warp_sums[warp] = sum;
-    __syncthreads();
-    if (warp == 0) {
-      Totals all = warp_sums[lane];
-      for (int distance = 1; distance < 32; distance *= 2) {
-        const Totals other = __shfl_up_sync(~0U, all, distance);
-        if (lane >= distance) all += other;
-      }
-      warp_sums[lane] = all;
-    }
-    __syncthreads();
-    const Totals start = before + sum - own + (warp > 0 ? warp_sums[warp - 1] : 0);
-    before += warp_sums[kScanThreads / 32 - 1];
-    __syncthreads();
-    if (count > 0) items.first_items[list] = static_cast<uint32_t>(start);
-    // A warp's lists one after the other, by all lanes.
-    const ListItems mine = {static_cast<uint32_t>(list), static_cast<uint32_t>(start), count, seeds,
-                            rows};
-    for (int owner = 0; owner < 32; ++owner) {
-      const uint32_t list_groups = __shfl_sync(~0U, groups, owner);
-      const Totals first_group = __shfl_sync(~0U, start, owner) >> 32;
-      const uint32_t together = __shfl_sync(~0U, item_groups, owner);
-      const ListItems shown = {
-          __shfl_sync(~0U, mine.list, owner), __shfl_sync(~0U, mine.first_item, owner),
-          __shfl_sync(~0U, mine.count, owner), __shfl_sync(~0U, mine.seeds, owner),
-          __shfl_sync(~0U, mine.rows, owner)};
-      for (uint32_t i = lane; i < list_groups; i += 32)
-        items.groups[first_group + i] =
-            group_of(shown, i % together * items.group_items, items.group_items,
-                     i / together * items.group_rows, items.group_rows);
-    }
+  const int64_t list = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const uint32_t seeds = list < lists.count ? items.list_seeds[list] : 0;
+  const uint32_t count = list < lists.count ? seeds + items.list_others[list] : 0;
+  const uint32_t rows = count > 0 ? lists.rows[list] : 0;
+  const uint32_t item_groups = (count + items.group_items - 1) / items.group_items;
+  const uint32_t groups = item_groups * ((rows + items.group_rows - 1) / items.group_rows);
+  const ItemTotals own = static_cast<ItemTotals>(groups) << 32 | count;
+  ItemTotals end = own;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const ItemTotals other = __shfl_up_sync(~0U, end, distance);
+    if (lane >= distance) end += other;
   }
-  if (threadIdx.x == 0) *items.group_count = static_cast<uint32_t>(before >> 32);
+  ItemTotals before = 0;
+  if (lane == 31 && end > 0) before = atomicAdd(items.totals, end);
+  const ItemTotals start = __shfl_sync(~0U, before, 31) + end - own;
+  if (count > 0) items.first_items[list] = static_cast<uint32_t>(start);
+  // A warp's lists one after the other, by all lanes.
+  const ListItems mine = {static_cast<uint32_t>(list), static_cast<uint32_t>(start), count, seeds,
+                          rows};
+  for (unsigned left = __ballot_sync(~0U, groups > 0); left != 0; left &= left - 1) {
+    const int owner = __ffs(static_cast<int>(left)) - 1;
+    const uint32_t list_groups = __shfl_sync(~0U, groups, owner);
+    const ItemTotals first_group = __shfl_sync(~0U, start, owner) >> 32;
+    const uint32_t together = __shfl_sync(~0U, item_groups, owner);
+    const ListItems shown = {
+        __shfl_sync(~0U, mine.list, owner), __shfl_sync(~0U, mine.first_item, owner),
+        __shfl_sync(~0U, mine.count, owner), __shfl_sync(~0U, mine.seeds, owner),
+        __shfl_sync(~0U, mine.rows, owner)};
+    for (uint32_t i = lane; i < list_groups; i += 32)
+      items.groups[first_group + i] =
+          group_of(shown, i % together * items.group_items, items.group_items,
+                   i / together * items.group_rows, items.group_rows);
+  }
 }
 
 /// Makes bounds larger than any score. Not infinite, which times a scale of 0 were no number.
@@ -114,29 +94,57 @@ __device__ void remove_bounds(QueryConstants* query) {
   query->sketch_margin = query->signs_margin = query->first_margin = FLT_MAX;
 }
 
+/// Items of a thread block, each of half a warp.
+constexpr int kBlockItems = kThreads / kHalfWarp;
+struct ItemParts {
+  bool is_one;
+  int32_t query_number;
+  int64_t list;
+  size_t item;
+  ResidualQuery query;
+  ValueSteps steps;
+  Int8Sums sums;
+};
+
+__device__ QueryConstants make_item(const CodeView& code, const ListsView& lists,
+                                    const ItemQueries& queries, const ItemParts& parts) {
+  QueryConstants constants = make_constants(code, lists.values, parts.query, parts.steps);
+  if (queries.bounded)
+    set_bounds(code, lists.values, parts.sums, parts.steps, queries.exactness, &constants);
+  if (queries.filter != nullptr && queries.ranks_few[parts.query_number] != 0 &&
+      queries.filter[parts.list].is_few != 0)
+    remove_bounds(&constants);
+  return constants;
+}
+
 __global__ void __launch_bounds__(kThreads)
     prepare_items_kernel(CodeView code, ListsView lists, ProbesView probes, ItemQueries queries,
                          ItemsView items) {
-  const int64_t at = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kHalfWarp;
-  if (at >= static_cast<int64_t>(probes.nq) * probes.nprobe) return;
-  const Ranked entry = probes.lists[at];
-  if (entry == 0) return;
-  const int lane = threadIdx.x % kHalfWarp;
-  const auto q = static_cast<int32_t>(at / probes.nprobe);
-  const int64_t list = row_of(entry);
-  const size_t item = item_of(probes, items, at);
-  const ResidualQuery query = move_query(
-      code, lists, list, queries.rotated + static_cast<size_t>(q) * code.dim, queries.terms[q]);
-  const ValueSteps steps = find_steps(code, query);
-  const Int8Sums sums = write_values(code, query, steps, queries.bounded,
-                                     items.values + item * static_cast<size_t>(code.padded_dim()));
-  if (lane != 0) return;
-  QueryConstants constants = make_constants(code, lists.values, query, steps);
-  if (queries.bounded) set_bounds(code, lists.values, sums, steps, queries.exactness, &constants);
-  if (queries.filter != nullptr && queries.ranks_few[q] != 0 && queries.filter[list].is_few != 0)
-    remove_bounds(&constants);
-  items.constants[item] = constants;
-  items.queries[item] = q;
+  __shared__ ItemParts made[kBlockItems];
+  const int half = threadIdx.x / kHalfWarp;
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * kBlockItems + half;
+  const bool is_probe = at < static_cast<int64_t>(probes.nq) * probes.nprobe;
+  const Ranked entry = is_probe ? probes.lists[at] : 0;
+  if (entry == 0) {
+    made[half].is_one = false;
+  } else {
+    const auto q = static_cast<int32_t>(at / probes.nprobe);
+    const int64_t list = row_of(entry);
+    const size_t item = item_of(probes, items, at);
+    const ResidualQuery query = move_query(
+        code, lists, list, queries.rotated + static_cast<size_t>(q) * code.dim, queries.terms[q]);
+    const ValueSteps steps = find_steps(code, query);
+    const Int8Sums sums =
+        write_values(code, query, steps, queries.bounded,
+                     items.values + item * static_cast<size_t>(code.padded_dim()));
+    if (threadIdx.x % kHalfWarp == 0) made[half] = {true, q, list, item, query, steps, sums};
+  }
+  __syncthreads();
+  // The rest takes a thread an item, side by side, so that one warp has it for all.
+  if (threadIdx.x >= kBlockItems || !made[threadIdx.x].is_one) return;
+  const ItemParts& parts = made[threadIdx.x];
+  items.constants[parts.item] = make_item(code, lists, queries, parts);
+  items.queries[parts.item] = parts.query_number;
 }
 
 unsigned blocks_of(int64_t threads) {
@@ -162,7 +170,8 @@ void count_items(const ListsView& lists, const ProbesView& probes, const ItemsVi
 }
 
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream) {
-  group_items_kernel<<<1, kScanThreads, 0, stream>>>(lists, items);
+  POLAR_CUDA_CHECK(cudaMemsetAsync(items.totals, 0, sizeof(ItemTotals), stream));
+  group_items_kernel<<<blocks_of(lists.count), kThreads, 0, stream>>>(lists, items);
   POLAR_CUDA_CHECK_LAUNCH(group_items_kernel);
 }
 

@@ -12,7 +12,7 @@ void drop_empty_lists(const ListsView& lists, const ProbesView& probes, cudaStre
 /// Counts each list's items: sets probes.places, items.list_seeds and items.list_others.
 void count_items(const ListsView& lists, const ProbesView& probes, const ItemsView& items,
                  cudaStream_t stream);
-/// Orders the items by lists, in groups: sets items.first_items, groups, group_count. Groups of the
+/// Orders the items by lists, in groups: sets items.first_items, groups, totals. Groups of the
 /// same rows lie side by side.
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream);
 /// Queries as they are prepared for lists.

@@ -37,7 +37,7 @@ constexpr int64_t kLeastNamed = 512;
 constexpr int64_t kRowsPerNamed = 64;
 /// Lists with so many queries, on average, are scanned by tiles: one of them wants nearly every row
 /// decoded.
-constexpr int64_t kTileQueriesPerList = 8;
+constexpr int64_t kTileQueriesPerList = 12;
 /// The most memory of the device for the queries of a group, unless one query needs more.
 constexpr size_t kGroupBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
@@ -198,6 +198,7 @@ class ListGroupSearch {
                      carver.take<uint32_t>(lists),
                      carver.take<uint32_t>(lists),
                      carver.take<ItemGroup>(static_cast<size_t>(plan.scan.most_groups)),
+                     carver.take<ItemTotals>(1),
                      carver.take<uint32_t>(1),
                      carver.take<int32_t>(items),
                      carver.take<QueryConstants>(items),

@@ -106,8 +106,10 @@ __device__ Ranked rank_promising(const CodeView& code, const ItemsView& items,
   return ranked_row(pair_key<kTrained>(code, items.constants[best.item], row, sums), row);
 }
 
+/// Of three blocks a multiprocessor, though some registers are spilled for it, .85 of the time that
+/// two take: they wait for memory.
 template <int kWords, bool kTrained>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 3)
     rank_seeds_kernel(CodeView code, ListsView lists, ProbesView probes, ListScanTask task,
                       Ranked* named) {
   __shared__ uint32_t tables[(kTrained ? kMaxParts : kMaxStages) * 256];

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   __shared__ GroupQueries<kGroupItems<kStages>> queries;
   for (int i = threadIdx.x; i < code.table_count * 256 * kCopies; i += kThreads)
     tables[i] = code.tables[i / kCopies];
-  const uint32_t groups = *task.items.group_count;
+  const uint32_t groups = group_count(task.items);
   for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
     const ItemGroup group = task.items.groups[i];
     const uint32_t count = only_seeds ? group.seeds : group.count;

@@ -47,6 +47,9 @@ struct ItemGroup {
   uint32_t rows;
 };
 
+/// Items in the low half, groups in the high one: both are summed at once.
+using ItemTotals = unsigned long long;
+
 /// An item is a query and a list that it probes; items of a list lie side by side, seeds first.
 struct ItemsView {
   uint32_t group_items;   // of a group, at most
@@ -55,10 +58,15 @@ struct ItemsView {
   uint32_t* list_others;  // (lists): items that are not
   uint32_t* first_items;  // (lists)
   ItemGroup* groups;
-  uint32_t* group_count;
+  ItemTotals* totals;         // one: of all lists
+  uint32_t* taken_groups;     // one: of a scan
   int32_t* queries;           // (items)
   QueryConstants* constants;  // (items), about the list's centre
   int8_t* values;             // (items, padded_dim), the bytes of a group8's four words together
 };
+
+__device__ inline uint32_t group_count(const ItemsView& items) {
+  return static_cast<uint32_t>(*items.totals >> 32);
+}
 
 }  // namespace polarquant::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The keys of pairs of a row and a query of its own: eight lanes decode a row, one group8 each at a
-// time, so that a warp has four pairs at work. A row of 128 dimensions has eight groups8.
+// The keys of pairs of a row and a query of its own. Where a warp has many pairs a lane decodes a
+// whole row; where it has few, eight lanes do, one group8 each at a time, so that a warp has four
+// pairs at work. A row of 128 dimensions has eight groups8.
 #pragma once
 
 #include "cuda/lists_view.h"
@@ -9,7 +10,7 @@
 
 namespace polarquant::cuda {
 
-/// Lanes of a pair, and pairs of a warp.
+/// Lanes of a pair, and pairs of a warp, where it has few.
 inline constexpr int kPairLanes = 8;
 inline constexpr int kWarpPairs = 32 / kPairLanes;
 
@@ -31,15 +32,15 @@ __device__ inline int32_t group8_sign_product(uint32_t signs, const int8_t* valu
   return group8_product(words, values, group8, sum);
 }
 
-/// This lane's part of what a row's score and bounds need, but its sketch's.
-template <bool kTrained>
+/// This lane's part of what a row's score and bounds need, but its sketch's: of the row's groups8
+/// it has one of kLanes.
+template <bool kTrained, int kLanes>
 __device__ RowSums lane_sums(const CodeView& code, const RowBytes& row, const uint32_t* tables,
                              const int8_t* values) {
-  const int lane = threadIdx.x % kPairLanes;
+  const int lane = threadIdx.x % kLanes;
   RowSums sums;
   if constexpr (kTrained) {
-    for (int group8 = lane; group8 < code.coded_segments * kGroupsPerSegment;
-         group8 += kPairLanes) {
+    for (int group8 = lane; group8 < code.coded_segments * kGroupsPerSegment; group8 += kLanes) {
       const int segment = group8 / kGroupsPerSegment;
       const SegmentView& view = code.plan[segment];
       const Group8Codes codes =
@@ -61,7 +62,7 @@ __device__ RowSums lane_sums(const CodeView& code, const RowBytes& row, const ui
       if (s >= code.stages) break;
       const StageView& stage = code.stage[s];
       const uint32_t* table = tables + s * 256;
-      for (int group8 = lane; group8 < code.segments * kGroupsPerSegment; group8 += kPairLanes) {
+      for (int group8 = lane; group8 < code.segments * kGroupsPerSegment; group8 += kLanes) {
         const int segment = group8 / kGroupsPerSegment;
         const Group8Codes codes =
             load_group8(code, stage, row, segment, group8 % kGroupsPerSegment);
@@ -90,7 +91,7 @@ __device__ inline int32_t pair_sum(int32_t own) {
 template <bool kTrained>
 __device__ RowSums sum_pair(const CodeView& code, const RowBytes& row, const uint32_t* tables,
                             const int8_t* values) {
-  RowSums sums = lane_sums<kTrained>(code, row, tables, values);
+  RowSums sums = lane_sums<kTrained, kPairLanes>(code, row, tables, values);
   sums.dot[0] = pair_sum(sums.dot[0]);
   if (code.stages == 2) sums.dot[1] = pair_sum(sums.dot[1]);
   if (code.second_stage > 0) {
@@ -101,7 +102,7 @@ __device__ RowSums sum_pair(const CodeView& code, const RowBytes& row, const uin
   return sums;
 }
 
-/// The key of a row, whose sums are those of sum_pair.
+/// The key of a row, whose sums are those of sum_pair or sum_own_pair.
 template <bool kTrained>
 __device__ float pair_key(const CodeView& code, const QueryConstants& query, int64_t row,
                           RowSums sums) {
@@ -126,35 +127,12 @@ struct Pair {
   uint32_t item;  // of all items; its values
 };
 
-/// What the first `count` lanes' pairs need: each lane gets the sums of its own.
+/// What a lane's own pair needs, but its sketch's sums.
 template <bool kTrained>
-__device__ RowSums sum_pairs(const CodeView& code, const uint32_t* tables, const int8_t* values,
-                             const Pair& own, int count) {
-  const int lane = threadIdx.x % 32;
-  RowSums mine;
-  for (int first = 0; first < count; first += kWarpPairs) {
-    // After the last pair the last is taken again; nobody reads these sums.
-    const int at = min(first + lane / kPairLanes, count - 1);
-    const int64_t row = __shfl_sync(~0U, own.row, at);
-    const uint32_t item = __shfl_sync(~0U, own.item, at);
-    const RowSums sums = sum_pair<kTrained>(code, row_bytes(code, row), tables,
-                                            values + static_cast<size_t>(item) * code.padded_dim());
-    // Lane `first + i` has pair i of these four.
-    const int from = lane % kWarpPairs * kPairLanes;
-    const bool is_mine = lane / kWarpPairs * kWarpPairs == first;
-    const auto deal = [&](int32_t sum, int32_t* to) {
-      const int32_t dealt = __shfl_sync(~0U, sum, from);
-      if (is_mine) *to = dealt;
-    };
-    deal(sums.dot[0], &mine.dot[0]);
-    if (code.stages == 2) deal(sums.dot[1], &mine.dot[1]);
-    if (code.second_stage > 0) {
-      deal(sums.squared_norm, &mine.squared_norm);
-    } else if (code.sign_words > code.sketch_words) {
-      deal(sums.payload_dot, &mine.payload_dot);
-    }
-  }
-  return mine;
+__device__ RowSums sum_own_pair(const CodeView& code, const uint32_t* tables, const int8_t* values,
+                                const Pair& pair) {
+  return lane_sums<kTrained, 1>(code, row_bytes(code, pair.row), tables,
+                                values + static_cast<size_t>(pair.item) * code.padded_dim());
 }
 
 }  // namespace polarquant::cuda
