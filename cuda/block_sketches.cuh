@@ -60,4 +60,23 @@ __device__ int sketch_distance(const QueryConstants& query, const uint64_t (&sig
   return distance;
 }
 
+/// The kernel for a code that kernel_of, of the sketch's words and whether it is trained, gives.
+template <typename KernelOf>
+auto sketch_kernel(const CodeView& code, const KernelOf& kernel_of) {
+  const auto of_words = [&]<bool kTrained>() {
+    switch (code.sketch_words) {
+      case 1:
+        return kernel_of.template operator()<1, kTrained>();
+      case 2:
+        return kernel_of.template operator()<2, kTrained>();
+      case 3:
+        return kernel_of.template operator()<3, kTrained>();
+      default:
+        return kernel_of.template operator()<4, kTrained>();
+    }
+  };
+  return code.is_trained() ? of_words.template operator()<true>()
+                           : of_words.template operator()<false>();
+}
+
 }  // namespace polarquant::cuda

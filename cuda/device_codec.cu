@@ -118,7 +118,7 @@ void DeviceCodec::combine(const RowSumsRequest& request) const {
   const bool has_codes = is_on_device(request.codes);
   const bool has_weights = is_on_device(request.weights);
   const size_t parts = row_sum_parts(rows_, request.heads, request.nw, request.n, multiprocessors_);
-  RowSums job = {};
+  SumJob job = {};
   job.heads = request.heads;
   job.nw = request.nw;
   job.n = request.n;

@@ -135,26 +135,12 @@ __global__ void __launch_bounds__(kThreads, 3)
     named[(q * gridDim.x + blockIdx.x) * kSeedNames + threadIdx.x / kPairLanes] = rank;
 }
 
-template <bool kTrained>
-auto kernel_for(int words) {
-  switch (words) {
-    case 1:
-      return rank_seeds_kernel<1, kTrained>;
-    case 2:
-      return rank_seeds_kernel<2, kTrained>;
-    case 3:
-      return rank_seeds_kernel<3, kTrained>;
-    default:
-      return rank_seeds_kernel<4, kTrained>;
-  }
-}
-
 }  // namespace
 
 void rank_seeds(const CodeView& code, const ListsView& lists, const ProbesView& probes,
                 const ListScanTask& task, const RankedLists& named, cudaStream_t stream) {
-  const auto kernel = code.is_trained() ? kernel_for<true>(code.sketch_words)
-                                        : kernel_for<false>(code.sketch_words);
+  const auto kernel = sketch_kernel(
+      code, [&]<int kWords, bool kTrained>() { return rank_seeds_kernel<kWords, kTrained>; });
   const dim3 grid(named.capacity / kSeedNames, static_cast<unsigned>(probes.nq));
   kernel<<<grid, kThreads, 0, stream>>>(code, lists, probes, task, named.entries);
   POLAR_CUDA_CHECK_LAUNCH(rank_seeds_kernel);

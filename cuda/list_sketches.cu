@@ -127,26 +127,12 @@ __global__ void __launch_bounds__(kThreads, 3)
   if (count > 0) rank_waiting<kTrained>(ranking, own_waiting, count);
 }
 
-template <bool kTrained>
-auto kernel_for(int words) {
-  switch (words) {
-    case 1:
-      return list_sketches_kernel<1, kTrained>;
-    case 2:
-      return list_sketches_kernel<2, kTrained>;
-    case 3:
-      return list_sketches_kernel<3, kTrained>;
-    default:
-      return list_sketches_kernel<4, kTrained>;
-  }
-}
-
 }  // namespace
 
 void scan_by_sketches(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                       const ListScanPlan& plan, cudaStream_t stream) {
-  const auto kernel = code.is_trained() ? kernel_for<true>(code.sketch_words)
-                                        : kernel_for<false>(code.sketch_words);
+  const auto kernel = sketch_kernel(
+      code, [&]<int kWords, bool kTrained>() { return list_sketches_kernel<kWords, kTrained>; });
   POLAR_CUDA_CHECK(cudaMemsetAsync(task.items.taken_groups, 0, sizeof(uint32_t), stream));
   kernel<<<grid_of(kernel, kThreads, plan), kThreads, 0, stream>>>(code, lists, task);
   POLAR_CUDA_CHECK_LAUNCH(list_sketches_kernel);

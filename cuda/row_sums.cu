@@ -48,7 +48,7 @@ int64_t weights_at_once(int64_t nw) { return nw == 1 ? 1 : kWeightsAtOnce; }
 template <typename Decoder, int kWeights>
 __global__ void __launch_bounds__(kRowThreads)
     sum_rows_kernel(const __grid_constant__ RowDescription rows,
-                    const __grid_constant__ RowSums job, SumPlan plan, int copies_log2) {
+                    const __grid_constant__ SumJob job, SumPlan plan, int copies_log2) {
   extern __shared__ __align__(128) uint8_t shared[];
   const SharedPoints points(rows, reinterpret_cast<float2*>(shared), copies_log2);
   __syncthreads();
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kRowThreads)
 
 struct Launch {
   const RowDescription& rows;
-  const RowSums& job;
+  const SumJob& job;
   int multiprocessors;
   cudaStream_t stream;
 
@@ -173,7 +173,7 @@ size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int6
   return static_cast<size_t>(heads * nw * plan.splits * row_sum_width(rows));
 }
 
-void sum_rows(const RowDescription& rows, const RowSums& job, int multiprocessors,
+void sum_rows(const RowDescription& rows, const SumJob& job, int multiprocessors,
               cudaStream_t stream) {
   with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }

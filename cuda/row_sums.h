@@ -12,7 +12,7 @@
 
 namespace polarquant::cuda {
 
-struct RowSums {
+struct SumJob {
   int64_t heads;
   int64_t nw;  // of a head
   int64_t n;   // rows of a head
@@ -30,7 +30,7 @@ __host__ __device__ inline int64_t row_sum_width(const RowDescription& rows) {
 size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int64_t n,
                      int multiprocessors);
 /// The same sums for the same arguments on devices of one kind: rows are added in one order.
-void sum_rows(const RowDescription& rows, const RowSums& job, int multiprocessors,
+void sum_rows(const RowDescription& rows, const SumJob& job, int multiprocessors,
               cudaStream_t stream);
 
 }  // namespace polarquant::cuda
