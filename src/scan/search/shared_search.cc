@@ -53,6 +53,8 @@ void SharedSearch::take_matches(const ScanTile& tile, const SharedQueries& queri
 
 void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                                  std::span<const float> sketch_thresholds, TopK* best) {
+  // A search that failed may have left some.
+  found_->matches.count = 0;
   const int64_t count = std::ssize(thresholds_);
   for (int64_t from = 0; from < count; from += kQueriesTogether) {
     const auto together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - from));

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,10 +50,21 @@ class SpareMemory {
       if (lock.owns_lock() && !spares().values.empty()) {
         std::unique_ptr<T> value = std::move(spares().values.back());
         spares().values.pop_back();
+        fill(value.get());
         return value;
       }
     }
-    return std::make_unique_for_overwrite<T>();
+    std::unique_ptr<T> value = std::make_unique_for_overwrite<T>();
+    fill(value.get());
+    return value;
+  }
+  // In builds with sanitizers, so that tests see whether a search reads what it has not written: it
+  // would be what another search left, which may have failed.
+  static void fill([[maybe_unused]] T* value) {
+#ifdef POLARQUANT_FILL_SPARE_MEMORY
+    if constexpr (std::is_trivially_copyable_v<T>)
+      std::memset(static_cast<void*>(value), 0xA5, sizeof(T));
+#endif
   }
   static void give(std::unique_ptr<T> value) {
     const std::unique_lock<std::mutex> lock(spares().mutex, std::try_to_lock);
