@@ -42,10 +42,12 @@ def has_java():
 
 needs_indexes = unittest.skipUnless(_has_indexes(), "the library is built without FAISS")
 
-#: Whether the library was built with the extension, and this Python's sqlite3 loads extensions.
-HAS_SQLITE = hasattr(sqlite3.Connection, "enable_load_extension") and os.path.exists(
-    polarquant.sqlite.extension_path()
+#: Whether the library was built with the extension, and this Python's sqlite3 can load it.
+HAS_SQLITE = (
+    hasattr(sqlite3.Connection, "enable_load_extension")
+    and sqlite3.sqlite_version_info >= (3, 38)
+    and os.path.exists(polarquant.sqlite.extension_path())
 )
 needs_sqlite = unittest.skipUnless(
-    HAS_SQLITE, "there is no extension of SQLite, or sqlite3 loads none"
+    HAS_SQLITE, "there is no extension of SQLite, or sqlite3 loads none or is older than 3.38"
 )
