@@ -130,7 +130,8 @@ TEST_CASE("all candidates are measured, and more bytes find more", "[scan]") {
 TEST_CASE("of few bytes a code of as many is recommended", "[scan]") {
   AdviceOptions options;
   options.wish.bytes = 16;
-  const Advice advice = advise_on(uneven_rows(), options);
+  // 1,800 of them train 256 centroids.
+  const Advice advice = advise_on(spread_rows(4000, kDim, 2, 5), options);
   const size_t few = few_bytes_candidates(kDim, 16, advice.train_rows).size();
   REQUIRE(few == 6);
   REQUIRE(advice.rows.size() == few + advice_candidates().size());
