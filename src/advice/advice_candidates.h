@@ -17,8 +17,8 @@ std::span<const char* const> advice_candidates();
 
 /// Codes of few bytes, by rising bytes, for a user who allows so many bytes of a vector and has so
 /// many rows to train on: PolarB… of usual sizes and of what is allowed, each without centroids and
-/// about as many as the rows are enough for. None where more bytes are allowed, up to which these
-/// are shorter than other codes of the same recall, or 0 (any).
+/// about as many as the rows are enough for. None where any number of bytes is allowed (0), or more
+/// than 64: then other codes do as well.
 std::vector<std::string> few_bytes_candidates(int dim, double allowed_bytes, int64_t train_rows);
 
 /// Names in canonical form, each once, the counterpart of each trained one before it. Throws
