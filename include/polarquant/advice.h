@@ -29,7 +29,8 @@ typedef struct polar_advice_options {
   int64_t max_queries; /* queries at most; 10 to 2^40, default 1000 */
   int64_t total_rows;  /* rows there will be, up to 2^40; default 0: n, the sample is all */
   /* (num_specs) specs to measure, as polar_codec_create takes them; by default, NULL,
-   * those of 0.5 to 8 bits a dimension that a user would choose among, with and without "-pca". The
+   * those of 0.5 to 8 bits a dimension that a user would choose among, with and without "-pca",
+   * and with allowed_bytes of 64 or less PolarB… of up to these bytes. The
    * untrained code of each "-pca" is measured too. */
   const char* const* specs;
   int64_t num_specs;

@@ -239,9 +239,14 @@ void judge_training(std::span<const Spec> specs, const std::vector<std::vector<i
 
 Advice advise(const RowsAndQueries& vectors, const AdviceOptions& options) {
   check_options(options);
-  const std::vector<Spec> specs = candidate_specs(names_of(options));
+  std::vector<Spec> specs = candidate_specs(names_of(options));
   const AdviceSample sample =
       split_sample(vectors, {options.wish.k, options.max_rows, options.max_queries, options.seed});
+  if (options.specs.empty()) {
+    const std::vector<Spec> few =
+        candidate_specs(few_bytes_candidates(vectors.dim, options.wish.bytes, sample.train_rows()));
+    specs.insert(specs.begin(), few.begin(), few.end());
+  }
   Advisor advisor(vectors.metric, sample, options, specs.size());
   advisor.find_truth();
 

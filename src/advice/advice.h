@@ -16,7 +16,8 @@ namespace polarquant {
 
 struct AdviceOptions {
   AdviceWish wish;
-  /// Names of codes; empty: advice_candidates(). The counterpart of a trained one is measured too.
+  /// Names of codes; empty: few_bytes_candidates() and advice_candidates(). The counterpart of a
+  /// trained one is measured too.
   std::vector<std::string> specs;
   /// The most rows to search, and queries; other rows of the sample are for training alone.
   int64_t max_rows = 20000;

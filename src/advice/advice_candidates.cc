@@ -2,6 +2,9 @@
 #include "src/advice/advice_candidates.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "src/codec/centroids.h"
 
 namespace polarquant {
 namespace {
@@ -24,7 +27,39 @@ constexpr const char* kCandidates[] = {
     "Polar8",
 };
 
+/// Beyond, codes of whole bits a dimension are as short: at 384 dimensions Polar1-pca has 52 bytes.
+constexpr double kMostFewBytes = 64;
+constexpr int kUsualBytes[] = {8, 12, 16, 24, 32, 48};
+/// The most first. The advisor trains on a part of a sample: with half the rows for each that do
+/// well (centroids.h) more centroids find more than fewer.
+constexpr int kCentroidCounts[] = {4096, 1024, 256};
+constexpr int64_t kRowsPerCentroid = kGoodRowsPerCentroid / 2;
+
 }  // namespace
+
+std::vector<std::string> few_bytes_candidates(int dim, double allowed_bytes, int64_t train_rows) {
+  std::vector<std::string> names;
+  if (!(allowed_bytes > 0 && allowed_bytes <= kMostFewBytes)) return names;
+  const auto most = static_cast<int>(allowed_bytes);
+  std::vector<int> sizes;
+  std::copy_if(std::begin(kUsualBytes), std::end(kUsualBytes), std::back_inserter(sizes),
+               [most](int bytes) { return bytes < most; });
+  sizes.push_back(most);
+  // A tenth of the rows is held out of training.
+  const auto* count = std::find_if(
+      std::begin(kCentroidCounts), std::end(kCentroidCounts),
+      [train_rows](int each) { return each * kRowsPerCentroid <= train_rows - train_rows / 10; });
+  for (const int bytes : sizes) {
+    const auto add = [&](int centroids) {
+      const Spec spec = {
+          CodecFamily::bytes, {bytes}, RotationKind::pca, /*online=*/false, centroids};
+      if (fits_bytes(spec, dim)) names.push_back(print_spec(spec));
+    };
+    add(0);
+    if (count != std::end(kCentroidCounts)) add(*count);
+  }
+  return names;
+}
 
 std::span<const char* const> advice_candidates() { return kCandidates; }
 

@@ -180,11 +180,15 @@ std::vector<int> parse_bytes(const Body& body) {
   return {*bytes};
 }
 
+int most_bytes(const Spec& spec, int dim) {
+  return std::max(dim / kDimsPerByte, kLeastBytes + 1) + static_cast<int>(factor_bytes_of(spec));
+}
+
 std::unique_ptr<Quantizer> make_bytes(const Spec& spec, int dim) {
   const int bytes = spec.numbers[0];
   const auto factors = static_cast<int>(factor_bytes_of(spec));
-  const int most = std::max(dim / kDimsPerByte, kLeastBytes + 1) + factors;
-  require(bytes > factors && bytes <= most, StatusCode::bad_argument,
+  const int most = most_bytes(spec, dim);
+  require(fits_bytes(spec, dim), StatusCode::bad_argument,
           "spec: {}: at dim {} codes have {} to {} bytes, of which {} are for factors{}; for more "
           "there are Polar2-pca and its kin",
           print_spec(spec), dim, factors + 1, most, factors,
@@ -381,6 +385,11 @@ Spec without_centroids(const Spec& spec) {
   Spec one_centre = spec;
   one_centre.centroids = 0;
   return one_centre;
+}
+
+bool fits_bytes(const Spec& spec, int dim) {
+  const int bytes = spec.numbers[0];
+  return bytes > static_cast<int>(factor_bytes_of(spec)) && bytes <= most_bytes(spec, dim);
 }
 
 bool looks_like_spec(std::string_view text) { return text.starts_with(kPrefix); }

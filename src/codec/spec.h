@@ -49,6 +49,8 @@ inline constexpr int kMostCentroids = 65536;
 Spec untrained_counterpart(const Spec& spec);
 /// The same about one centre.
 Spec without_centroids(const Spec& spec);
+/// Whether codes of this dimension can have the bytes of a spec of few bytes (PolarB…).
+bool fits_bytes(const Spec& spec, int dim);
 /// Makes the quantizer of a spec; throws bad_argument when the spec does not fit `dim`.
 std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim);
 

@@ -127,6 +127,25 @@ TEST_CASE("all candidates are measured, and more bytes find more", "[scan]") {
   CHECK(advice.choice.reason.find("best value") != std::string::npos);
 }
 
+TEST_CASE("of few bytes a code of as many is recommended", "[scan]") {
+  AdviceOptions options;
+  options.wish.bytes = 16;
+  // 1,800 of them train 256 centroids.
+  const Advice advice = advise_on(spread_rows(4000, kDim, 2, 5), options);
+  const size_t few = few_bytes_candidates(kDim, 16, advice.train_rows).size();
+  REQUIRE(few == 6);
+  REQUIRE(advice.rows.size() == few + advice_candidates().size());
+  for (const AdviceRow& row : advice.rows) {
+    CAPTURE(row.spec, row.problem);
+    CHECK(row.problem.empty());
+  }
+  REQUIRE(advice.choice.row >= 0);
+  const AdviceRow& chosen = advice.rows[static_cast<size_t>(advice.choice.row)];
+  CAPTURE(chosen.spec);
+  CHECK(chosen.bytes <= 16);
+  CHECK(chosen.spec.starts_with("PolarB16"));
+}
+
 TEST_CASE("training is recommended where it gains, and not where it does not", "[scan]") {
   AdviceOptions options = options_for({"Polar2-pca"});
   const Advice uneven = advise_on(uneven_rows(), options);

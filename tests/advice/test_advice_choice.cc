@@ -91,6 +91,33 @@ TEST_CASE("every candidate is a code, by rising bytes, after its untrained one",
     CHECK(seen.count(flagship) == 1);
 }
 
+TEST_CASE("few bytes allowed bring codes of few bytes that fit the dimension", "[scan]") {
+  using Names = std::vector<std::string>;
+  CHECK(few_bytes_candidates(384, 0, 10000).empty());
+  CHECK(few_bytes_candidates(384, 64.5, 10000).empty());
+  CHECK(few_bytes_candidates(384, 2, 10000).empty());
+  CHECK(few_bytes_candidates(384, 16.9, 10000) == Names{"PolarB8", "PolarB8-km1024", "PolarB12",
+                                                        "PolarB12-km1024", "PolarB16",
+                                                        "PolarB16-km1024"});
+  // 40,960 rows, of which a tenth is held out.
+  CHECK(few_bytes_candidates(2048, 8, 40960) == Names{"PolarB8", "PolarB8-km4096"});
+  CHECK(few_bytes_candidates(384, 8, 1500) == Names{"PolarB8", "PolarB8-km256"});
+  CHECK(few_bytes_candidates(384, 8, 1000) == Names{"PolarB8"});
+  CHECK(few_bytes_candidates(384, 4, 10000) == Names{"PolarB4"});
+  // At most a byte for four dimensions, besides 2 bytes of factors and 2 of the centroid's number.
+  CHECK(few_bytes_candidates(24, 10, 10000) ==
+        Names{"PolarB8", "PolarB8-km1024", "PolarB10-km1024"});
+  for (const int dim : {1, 2, 24, 100, 384, 1536}) {
+    for (int bytes = 1; bytes <= 64; ++bytes) {
+      for (const std::string& name : few_bytes_candidates(dim, bytes, 10000)) {
+        CAPTURE(dim, bytes, name);
+        const Codec codec(parse_spec(name), dim, Metric::l2, {});
+        CHECK(static_cast<int>(codec.layout().group_bytes) <= bytes);
+      }
+    }
+  }
+}
+
 TEST_CASE("candidates given by name are measured once, with what they are compared to", "[scan]") {
   std::vector<std::string> names;
   for (const Spec& spec : candidate_specs({"Polar4", "Polar2-pca", "Polar2", "Polar4-hadamard"}))

@@ -105,7 +105,8 @@ def advise(
     tenth of the rows.
     wanted_recall, allowed_bytes: what is asked for, recall@k, 0 to 1, and bytes a vector; 0 asks
     for nothing. With neither, the code of the best value is recommended.
-    specs: names of codes to measure; None: those that a user would choose among.
+    specs: names of codes to measure; None: those that a user would choose among, and with
+        allowed_bytes of 64 or less PolarB… of up to these bytes.
     max_rows, max_queries: searched at most; None: 20,000 and 1,000.
     total_rows: how many there will be; 0: the sample is all.
     progress: True for a bar, or a function that hears the share done and stops by False.

@@ -16,6 +16,7 @@
 #include "src/codec/factors.h"
 #include "src/codec/float8.h"
 #include "src/scan/layout/block_layout.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,16 +36,35 @@ constexpr uint32_t kFloat8Bits = 0xFFU << 19;
 constexpr uint32_t kSignedFloat8Magnitude = 0x7FU << 20;
 constexpr uint32_t kSignedFloat8Sign = 1U << 31;
 
+/// As many rows' as `D` has lanes.
+template <class D>
+struct WidenedFactors {
+  hn::VFromD<hn::RebindToFloat<D>> scales;
+  hn::VFromD<hn::RebindToFloat<D>> biases;
+};
+
+/// Factors of 8 bits, which are the upper half of each 32 bits; units left out.
+template <class D>
+HWY_ATTR HWY_INLINE WidenedFactors<D> widen_float8(D d, const FactorFormat& format,
+                                                   hn::VFromD<D> both) {
+  const hn::RebindToFloat<D> df;
+  const auto unit = hn::Set(df, kFloat8Unit);
+  const auto bits = hn::Set(d, kFloat8Bits);
+  const auto scale = hn::And(hn::ShiftLeft<3>(both), bits);
+  const auto bias =
+      format.signed_bias
+          ? hn::Or(hn::And(hn::ShiftRight<4>(both), hn::Set(d, kSignedFloat8Magnitude)),
+                   hn::And(both, hn::Set(d, kSignedFloat8Sign)))
+          : hn::And(hn::ShiftRight<5>(both), bits);
+  return {hn::Mul(hn::BitCast(df, scale), unit), hn::Mul(hn::BitCast(df, bias), unit)};
+}
+
 /// From `row` on, as many rows at a time as `d` has lanes; returns the first that is left.
 template <class D>
 HWY_ATTR HWY_INLINE int widen_float8(D d, const FactorFormat& format, const uint8_t* stored,
                                      int row, int capacity, float* scales, float* biases) {
   const hn::Rebind<uint16_t, D> d16;
   const hn::RebindToFloat<D> df;
-  const auto unit = hn::Set(df, kFloat8Unit);
-  const auto bits = hn::Set(d, kFloat8Bits);
-  const auto magnitude_bits = hn::Set(d, kSignedFloat8Magnitude);
-  const auto sign_bit = hn::Set(d, kSignedFloat8Sign);
   const auto lanes = static_cast<int>(hn::Lanes(d));
   for (; row + lanes <= capacity; row += lanes) {
     const auto both =
@@ -52,12 +72,9 @@ HWY_ATTR HWY_INLINE int widen_float8(D d, const FactorFormat& format, const uint
             ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
             : hn::ShiftLeft<16>(hn::PromoteTo(
                   d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
-    const auto scale = hn::And(hn::ShiftLeft<3>(both), bits);
-    const auto bias = format.signed_bias ? hn::Or(hn::And(hn::ShiftRight<4>(both), magnitude_bits),
-                                                  hn::And(both, sign_bit))
-                                         : hn::And(hn::ShiftRight<5>(both), bits);
-    hn::Store(hn::Mul(hn::BitCast(df, scale), unit), df, scales + row);
-    hn::Store(hn::Mul(hn::BitCast(df, bias), unit), df, biases + row);
+    const auto widened = widen_float8(d, format, both);
+    hn::Store(widened.scales, df, scales + row);
+    hn::Store(widened.biases, df, biases + row);
   }
   return row;
 }
@@ -177,6 +194,36 @@ HWY_ATTR inline void widen_factors(const FactorFormat& format, const uint8_t* st
     default:
       return widen_rows<FactorForm::float32, false>(stored, capacity, scales, biases);
   }
+}
+
+/// The terms of as many rows about centroids as `D` has lanes, and the numbers of these.
+template <class D>
+struct CentroidTerms {
+  hn::VFromD<D> scale;
+  hn::VFromD<D> constant;
+  hn::VFromD<hn::RebindToSigned<D>> centroid;
+};
+
+/// The numbers of the rows' centroids, by the lower half of each row's 32 bits of factors: that of
+/// the last one where there is none of this number.
+template <class D>
+HWY_ATTR HWY_INLINE hn::VFromD<D> centroids_of(D d, const ScanCodec& codec, hn::VFromD<D> stored) {
+  return hn::Min(hn::And(stored, hn::Set(d, 0xFFFF)), hn::Set(d, codec.centroid_count() - 1));
+}
+
+/// As load_terms (row_values.h), by the same operations; stored: the rows' factors.
+template <class D>
+HWY_ATTR HWY_INLINE CentroidTerms<D> load_centroid_terms(D d, const ScanCodec& codec,
+                                                         const uint32_t* stored) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const FactorFormat& format = codec.factor_format();
+  const auto both = hn::LoadU(du, stored);
+  const auto widened = widen_float8(du, format, both);
+  const auto value = hn::Mul(widened.biases, hn::Set(d, format.bias_unit));
+  return {hn::Mul(widened.scales, hn::Set(d, format.scale_unit)),
+          codec.metric() == Metric::l2 ? hn::Neg(value) : value,
+          centroids_of(di, codec, hn::BitCast(di, both))};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -44,11 +44,9 @@ HWY_ATTR void load_terms_of_rows(const ScanCodec& codec, const uint8_t* factors,
 HWY_ATTR void load_centroids_of_rows(const ScanCodec& codec, const uint8_t* factors, int capacity,
                                      int32_t* centroid) {
   const hn::CappedTag<int32_t, 2 * kGroupRows> d;
-  const auto last = hn::Set(d, codec.centroid_count() - 1);
-  const auto number_bits = hn::Set(d, 0xFFFF);
   for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
     const auto stored = hn::LoadU(d, reinterpret_cast<const int32_t*>(factors) + row);
-    hn::Store(hn::Min(hn::And(stored, number_bits), last), d, centroid + row);
+    hn::Store(centroids_of(d, codec, stored), d, centroid + row);
   }
   std::fill(centroid + capacity, centroid + kBlockRows, 0);
 }

@@ -16,6 +16,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/bounds/block_factors-inl.h"
 #include "src/scan/kernels/bounds/window_sums-inl.h"
 #include "src/simd/capabilities.h"
 
@@ -104,91 +105,131 @@ HWY_ATTR void make_tables(const ScanCodec& codec, const ScanQuery& query, Window
   }
 }
 
-/// The parts of the scores of a block's rows.
-struct BlockScores {
-  alignas(64) float scale[kBlockRows];
-  alignas(64) float constant[kBlockRows];
-  alignas(64) float bias[kBlockRows];
-  alignas(64) int32_t centroid[kBlockRows];
-  alignas(64) float offset[kBlockRows];
-  alignas(64) float error[kBlockRows];
-};
-
 using FloatTag = hn::CappedTag<float, 16>;
+using FloatVector = hn::Vec<FloatTag>;
+using FloatMask = hn::Mask<FloatTag>;
 
-/// Which of the values of rows row … are not less than `least`, at their places in 64 bits: sums
-/// that are no numbers leave no row out, and nothing is less than −infinity.
-HWY_ATTR HWY_INLINE uint64_t reached_bits(hn::Vec<FloatTag> values, hn::Vec<FloatTag> least,
-                                          size_t row) {
+/// Which values are not less than `least`: sums that are no numbers leave no row out, and nothing
+/// is less than −infinity.
+HWY_ATTR HWY_INLINE FloatMask reached_mask(FloatVector values, FloatVector least) {
+  return hn::Not(hn::Lt(values, least));
+}
+/// Bits row … of a word, as many as a register has rows.
+HWY_ATTR HWY_INLINE FloatMask mask_of_bits(uint64_t bits, size_t row) {
+  bits >>= row;
+  alignas(8) uint8_t mask_bits[8];
+  std::memcpy(mask_bits, &bits, sizeof bits);
+  return hn::LoadMaskBits(FloatTag(), mask_bits);
+}
+/// The mask's bits at the places of rows row … in a word.
+HWY_ATTR HWY_INLINE uint64_t bits_of_mask(FloatMask mask, size_t row) {
   alignas(8) uint8_t mask_bits[8] = {};
-  hn::StoreMaskBits(FloatTag(), hn::Not(hn::Lt(values, least)), mask_bits);
+  hn::StoreMaskBits(FloatTag(), mask, mask_bits);
   uint64_t bits;
   std::memcpy(&bits, mask_bits, sizeof bits);
   return bits << row;
 }
 
-/// Sets the parts of the scores of a block's rows, by the operations of similarity and
-/// with_error_bound in their order. Bit r of what is returned: row r may reach the threshold by
-/// centroid_bound.
-HWY_ATTR uint64_t load_scores(const RowBounds& bounds, const ScanTile& tile, int block,
-                              float threshold, BlockScores* out) {
-  const ScanQuery& query = *bounds.query;
-  const int capacity = tile.capacity[block];
-  load_block_terms(*bounds.codec, tile.sketch[block], capacity, out->scale, out->constant,
-                   out->bias);
-  const bool has_centroids = bounds.codec->has_centroids();
-  if (has_centroids) load_centroids(*bounds.codec, tile.sketch[block], capacity, out->centroid);
-  const FloatTag d;
-  const hn::RebindToSigned<FloatTag> di;
-  const auto least = hn::Set(d, threshold);
-  const auto radius = hn::Set(d, query.centroid_radius);
-  const bool has_error = query.error_bound.per_scale != 0;
-  const auto per_scale = hn::Set(d, query.error_bound.per_scale);
-  const auto per_term = hn::Set(d, query.error_bound.per_term);
-  auto base = hn::Set(d, query.score.base);
-  auto weight = hn::Set(d, query.score.weight);
-  uint64_t reached = bounds.by_centroids ? 0 : ~uint64_t{0};
-  for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
-    if (has_centroids) {
-      base = hn::GatherIndex(d, query.centroid_bases.data(), hn::Load(di, out->centroid + row));
-      weight = query.weighs_by_base ? base : hn::Set(d, 1.0F);
-    }
-    const auto term = hn::Mul(weight, hn::Load(d, out->constant + row));
-    const auto offset = hn::Add(base, term);
-    const auto scale = hn::Load(d, out->scale + row);
-    hn::Store(offset, d, out->offset + row);
-    if (has_error) {
-      const auto terms = hn::Add(hn::Abs(base), hn::Abs(term));
-      const auto error = hn::Add(hn::Mul(per_scale, scale), hn::Mul(per_term, terms));
-      hn::Store(error, d, out->error + row);
-    }
-    if (bounds.by_centroids)
-      reached |= reached_bits(hn::Add(offset, hn::Mul(scale, radius)), least, row);
-  }
-  return reached & tile.allowed[block];
-}
+/// What makes the scores of as many rows as a register has: offset + scale·dot product.
+struct ScoreParts {
+  FloatVector offset;
+  FloatVector scale;
+};
 
-HWY_ATTR void add_waiting(const BlockScores& scores, uint64_t rows, uint32_t first_row,
-                          bool has_error, WaitingRows* waiting) {
+/// Those of a block's rows, by the operations of similarity and with_error_bound in their order.
+template <bool kCentroids>
+class BlockScores {
+ public:
+  HWY_ATTR HWY_INLINE BlockScores(const RowBounds& bounds, const ScanTile& tile, int block)
+      : codec_(*bounds.codec),
+        query_(*bounds.query),
+        stored_(tile.sketch[block] + codec_.layout().factors_offset(tile.capacity[block])) {
+    if constexpr (!kCentroids)
+      load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scale_, constant_, bias_);
+  }
+
+  /// Of rows row …; about centroids whole registers are read, up to 8 rows beyond the capacity.
+  HWY_ATTR HWY_INLINE ScoreParts parts(size_t row) {
+    const FloatTag d;
+    if constexpr (kCentroids) {
+      const CentroidTerms<FloatTag> terms =
+          load_centroid_terms(d, codec_, reinterpret_cast<const uint32_t*>(stored_) + row);
+      base_ = hn::GatherIndex(d, query_.centroid_bases.data(), terms.centroid);
+      term_ = query_.weighs_by_base ? hn::Mul(base_, terms.constant) : terms.constant;
+      return {hn::Add(base_, term_), terms.scale};
+    } else {
+      base_ = hn::Set(d, query_.score.base);
+      term_ = hn::Mul(hn::Set(d, query_.score.weight), hn::Load(d, constant_ + row));
+      return {hn::Add(base_, term_), hn::Load(d, scale_ + row)};
+    }
+  }
+  /// The query's error_bound of the rows whose parts were asked for last.
+  HWY_ATTR HWY_INLINE FloatVector error(const ScoreParts& parts) const {
+    const FloatTag d;
+    const auto per_scale = hn::Set(d, query_.error_bound.per_scale);
+    const auto per_term = hn::Set(d, query_.error_bound.per_term);
+    const auto terms = hn::Add(hn::Abs(base_), hn::Abs(term_));
+    return hn::Add(hn::Mul(per_scale, parts.scale), hn::Mul(per_term, terms));
+  }
+
+ private:
+  const ScanCodec& codec_;
+  const ScanQuery& query_;
+  const uint8_t* stored_;
+  FloatVector base_;
+  FloatVector term_;
+  // Of codes without centroids.
+  alignas(64) float scale_[kCentroids ? 1 : kBlockRows];
+  alignas(64) float constant_[kCentroids ? 1 : kBlockRows];
+  alignas(64) float bias_[kCentroids ? 1 : kBlockRows];
+};
+
+/// 0, 1, …: Highway's Iota stores them one by one and loads them all, and a load waits for stores
+/// that are parts of it.
+alignas(64) constexpr uint32_t kNumbers[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                               8, 9, 10, 11, 12, 13, 14, 15};
+
+/// Adds the rows of a block that may reach the threshold by centroid_bound to those that wait for
+/// the bound by windows. Where `waiting` is null they are returned instead: bit r is row r.
+template <bool kCentroids>
+HWY_ATTR uint64_t rows_of_block(const RowBounds& bounds, const ScanTile& tile, int block,
+                                float threshold, WaitingRows* waiting) {
   const FloatTag d;
   const hn::RebindToUnsigned<FloatTag> du;
+  const ScanQuery& query = *bounds.query;
+  const uint64_t allowed = tile.allowed[block];
+  const auto radius = hn::Set(d, query.centroid_radius);
+  const auto least = hn::Set(d, threshold);
+  const bool has_error = query.error_bound.per_scale != 0;
+  const auto first_row = static_cast<uint32_t>(block * kBlockRows);
+  const uint64_t lanes = (uint64_t{1} << hn::Lanes(d)) - 1;
+  BlockScores<kCentroids> scores(bounds, tile, block);
+  uint64_t reached = 0;
   for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
-    const uint64_t bits = rows >> row;
-    alignas(8) uint8_t mask_bits[8];
-    std::memcpy(mask_bits, &bits, sizeof bits);
-    const auto here = hn::LoadMaskBits(d, mask_bits);
-    const auto numbers = hn::Iota(du, static_cast<uint32_t>(first_row + row));
+    // Rows beyond the capacity, where no factors are, are not allowed.
+    if ((allowed >> row & lanes) == 0) continue;
+    const ScoreParts parts = scores.parts(row);
+    FloatMask here = mask_of_bits(allowed, row);
+    if (bounds.by_centroids)
+      here =
+          hn::And(here, reached_mask(hn::Add(parts.offset, hn::Mul(parts.scale, radius)), least));
+    if (waiting == nullptr) {
+      reached |= bits_of_mask(here, row);
+      continue;
+    }
     const auto to = static_cast<size_t>(waiting->count);
     // Compressed in a register: the form that compresses into memory is slow on some machines.
-    const auto add = [&](const float* from, float* list) HWY_ATTR {
-      hn::StoreU(hn::Compress(hn::Load(d, from + row), here), d, list + to);
-    };
+    const auto add = [&](FloatVector values, float* list)
+                         HWY_ATTR { hn::StoreU(hn::Compress(values, here), d, list + to); };
+    const auto numbers =
+        hn::Add(hn::Set(du, first_row + static_cast<uint32_t>(row)), hn::Load(du, kNumbers));
     hn::StoreU(hn::Compress(numbers, hn::RebindMask(du, here)), du, waiting->rows + to);
-    add(scores.offset, waiting->offsets);
-    add(scores.scale, waiting->scales);
-    if (has_error) add(scores.error, waiting->errors);
+    add(parts.offset, waiting->offsets);
+    add(parts.scale, waiting->scales);
+    if (has_error) add(scores.error(parts), waiting->errors);
     waiting->count += static_cast<int>(hn::CountTrue(d, here));
   }
+  return reached;
 }
 
 /// Bit i: row i of the first kBlockRows from `first` on may reach the threshold. No rounding makes
@@ -207,7 +248,7 @@ HWY_ATTR uint64_t waiting_that_reach(const ScanQuery& query, const WaitingRows& 
     const auto scaled = hn::Mul(hn::Load(d, waiting.scales + at), hn::Mul(dot_scale, dot));
     auto score = hn::Add(hn::Load(d, waiting.offsets + at), scaled);
     if (has_error) score = hn::Add(score, hn::Load(d, waiting.errors + at));
-    reached |= reached_bits(score, least, row);
+    reached |= bits_of_mask(reached_mask(score, least), row);
   }
   return reached;
 }
@@ -258,14 +299,13 @@ HWY_ATTR int find_rows(const RowBounds& bounds, const ScanTile& tile, int block,
   int kept = 0;
   if (bounds.by_centroids || bounds.tables != nullptr) {
     fetch_block(bounds.codec->layout(), tile, block + kBlocksAhead);
-    BlockScores scores;
-    reached = load_scores(bounds, tile, block, threshold, &scores);
-    if (bounds.tables != nullptr) {
-      add_waiting(scores, reached, first_row, bounds.query->error_bound.per_scale != 0, waiting);
-      if (waiting->count >= kWindowRows)
-        kept = bound_waiting(bounds, tile, threshold, waiting, rows);
-      return kept;
-    }
+    if (bounds.tables == nullptr) waiting = nullptr;
+    reached = bounds.codec->has_centroids()
+                  ? rows_of_block<true>(bounds, tile, block, threshold, waiting)
+                  : rows_of_block<false>(bounds, tile, block, threshold, waiting);
+    if (waiting != nullptr)
+      return waiting->count < kWindowRows ? 0
+                                          : bound_waiting(bounds, tile, threshold, waiting, rows);
   }
   for (; reached != 0; reached &= reached - 1)
     rows[kept++] = first_row + static_cast<uint32_t>(std::countr_zero(reached));

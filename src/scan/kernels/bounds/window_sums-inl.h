@@ -192,8 +192,8 @@ HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const uint8_t* ring, s
 }
 
 /// most_window_dot of kWindowRows rows; both arrays on 64-byte boundaries.
-HWY_ATTR void most_window_dots(const ScanCodec& codec, const WindowTables& tables,
-                               const uint8_t* const* payloads, int32_t* dots) {
+HWY_ATTR inline void most_window_dots(const ScanCodec& codec, const WindowTables& tables,
+                                      const uint8_t* const* payloads, int32_t* dots) {
   constexpr size_t kStride = (kMostWindowBytes + 8) * kBlockRows;
   alignas(64) uint8_t columns[2 * kStride];
   for (size_t i = 0; i < 2; ++i)
