@@ -23,6 +23,7 @@
 
 #include "include/polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/scan/stores/row_store.h"
 
 namespace polarquant::bench {
 namespace {
@@ -52,7 +53,10 @@ VectorCost around(const char* outer, const ::faiss::Index& inner, double extra) 
 std::optional<VectorCost> count_polar(const ::faiss::Index& index) {
   const auto* polar = dynamic_cast<const IndexPolar*>(&index);
   if (polar == nullptr) return std::nullopt;
-  const auto bytes = static_cast<double>(polar->codec().layout().bytes(index.ntotal));
+  // In a graph's records links and signs of neighbours lie beside codes.
+  const auto bytes = polar->options().record_links > 0
+                         ? static_cast<double>(polar->codes().memory_bytes())
+                         : static_cast<double>(polar->codec().layout().bytes(index.ntotal));
   return VectorCost{per_row(bytes, index), "IndexPolar"};
 }
 

@@ -75,6 +75,9 @@ struct IndexPolar : ::faiss::Index {
     /// Keep each row's code in one place, for graphs, which take rows in any order; in blocks, as
     /// by default, scans are faster.
     bool single_rows = false;
+    /// With single_rows: keep each row in a record with places for so many links of a graph, and
+    /// for the signs of the rows that they lead to ("HNSW8x" has 16). 0: no records.
+    int record_links = 0;
   };
 
   /// spec: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … (docs/codec.md lists them).
@@ -137,6 +140,10 @@ struct IndexPolar : ::faiss::Index {
   /// As for remove_positions, of one row, whose place the row `heir`, no earlier one, takes, and
   /// the last row its.
   void remove_row(idx_t row, idx_t heir);
+  /// As for remove_positions: rows, which must be single ones, lie in records with so many links
+  /// from now on (Options::record_links), which the graph around them writes.
+  void lay_out_records(int links);
+  RowStore& records() { return *codes_; }
   /// Whether a row has this id.
   bool has_id(idx_t id) const;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.
@@ -220,6 +227,8 @@ struct IndexPolar : ::faiss::Index {
 ///   "IMI2x8,Polar4" (L2 alone), "IVF1024(Polar8),Polar4", and after transforms:
 ///   "OPQ16,IVF1024,Polar4";
 /// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
+///   with an x, "HNSW8x,Polar8", each row lies with its links and with signs of its neighbours in
+///   one record, which costs memory and makes searches faster; its rows are Polar0.5 to Polar8;
 /// - as the coarse quantizer of FAISS's inverted files: "IVF1024(Polar8),SQ8".
 /// A string without one of our names goes to FAISS untouched, but numbers in strings have ranges,
 /// and what could not be used or written is refused (docs/faiss.md). Around our names the result

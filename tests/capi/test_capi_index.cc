@@ -37,6 +37,7 @@ const Composition kCompositions[] = {
     {"Flat,IDMap2", true, true, 64},
     {"HNSW8,Flat", false, true, 64},
     {"HNSW8,Polar4", false, true, 12},
+    {"HNSW8x,Polar8", false, true, 24},
     {"IDMap2,HNSW8,Polar4", true, true, 12},
     {"HNSW8,Flat,IDMap2", true, true, 64},
     {"IVF4,Flat", true, true, 64},

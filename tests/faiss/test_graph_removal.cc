@@ -33,7 +33,8 @@ std::vector<bool> some_of(int64_t rows, double share, uint64_t seed) {
 }
 
 TEST_CASE("Rows go from a graph, and what is left is whole", "[faiss][graph]") {
-  const std::string description = GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW16,Flat");
+  const std::string description =
+      GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW16,Flat", "HNSW16x,Polar4");
   const double share = GENERATE(.001, .3, .97);
   CAPTURE(description, share);
   CheckedGraph graph(description, clustered_rows(kRows, kDim, 1));

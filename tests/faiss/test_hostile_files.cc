@@ -40,6 +40,7 @@ const StoredCase kCases[] = {
     {"IDMap2,IVF4,Polar4", 20, 160, true},
     {"IVF4_HNSW4,Polar4", 16, 160},
     {"HNSW8,Polar2", 20, 60},
+    {"HNSW8x,Polar8", 20, 60},
     {"IDMap2,HNSW8,Polar2", 20, 60, true},
     {"NSG8,Polar2", 20, 70},
     {"PCA12,NSG8,Polar2,RFlat", 20, 70},

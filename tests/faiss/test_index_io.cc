@@ -77,6 +77,8 @@ const StoredCase kCases[] = {
     {"IVF4_HNSW4,Polar1-pca", 64, 400},
     {"IVF4,Polar2,RFlat", 24, 400},
     {"HNSW8,Polar4", 24, 200},
+    {"HNSW8x,Polar8", 24, 200},
+    {"HNSW12x,Polar3", 24, 200, false, true},
     {"IDMap2,HNSW8,Polar2", 64, 200, true},
     {"NSG8,Polar4", 24, 200},
     {"PCA12,NSG8,Polar2,RFlat", 24, 200},

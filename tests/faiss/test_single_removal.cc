@@ -48,7 +48,8 @@ bool take_out(CheckedGraph& graph, int64_t row) {
 }
 
 TEST_CASE("Single rows go from a graph, and it stays whole", "[faiss][graph]") {
-  const std::string description = GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW32,Polar4-norot");
+  const std::string description =
+      GENERATE("HNSW16,Polar4", "HNSW4,Polar4", "HNSW32,Polar4-norot", "HNSW16x,Polar8");
   CAPTURE(description);
   const CallThreads one_thread(1);
   CheckedGraph graph(description, clustered_rows(kRows, kDim, 1));

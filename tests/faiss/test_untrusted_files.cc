@@ -126,6 +126,18 @@ TEST_CASE("Indexes in places of others are refused", "[faiss][io]") {
     require_refused(with_inside(graph, "POLR", map), corrupt, "are not those of the storage");
     require_refused(with_inside(sections_of("NSG8,Polar4"), "POLR", lists), corrupt, "NSG");
   }
+  SECTION("rows of a graph in records") {
+    const Sections records = sections_of("HNSW8x,Polar4");
+    require_refused(with_inside(records, "POLR", sections_of("Polar4")), corrupt, "lie in records");
+    require_refused(with_inside(records, "POLR", flat), corrupt, "lie in records");
+    Sections others = sections_of("HNSW8,Polar4+2");
+    section_of(others, "HNSW").kind = section_kind("HNSR");
+    require_refused(others, corrupt, "not supported in the records");
+    // Without records the same file is another graph's.
+    others = records;
+    section_of(others, "HNSR").kind = section_kind("HNSW");
+    CHECK(reverse_index_factory(*read_from(put_together(others))) == "HNSW8,Polar4");
+  }
   SECTION("what refines") {
     const Sections refined = sections_of("Polar2,Refine(Polar8)");
     for (const Sections& inside : {lists, graph}) {

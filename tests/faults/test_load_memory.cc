@@ -47,9 +47,9 @@ SmallFile untrained(const char* description) {
 /// The inputs of the fuzz target, which have every kind of index and of damage, and such.
 std::vector<SmallFile> small_files() {
   std::vector<SmallFile> files;
-  for (const char* description :
-       {"IVF4,Polar4", "IVF4(Polar8),Polar4", "IVF4_HNSW4,Polar4", "PCA8,IVF4,Polar4", "Polar2-pca",
-        "HNSW8,Polar4", "NSG8,Polar4", "IDMap2,IVF4,Polar4,RFlat", "IMI2x2,Polar4"})
+  for (const char* description : {"IVF4,Polar4", "IVF4(Polar8),Polar4", "IVF4_HNSW4,Polar4",
+                                  "PCA8,IVF4,Polar4", "Polar2-pca", "HNSW8,Polar4", "HNSW8x,Polar4",
+                                  "NSG8,Polar4", "IDMap2,IVF4,Polar4,RFlat", "IMI2x2,Polar4"})
     files.push_back(untrained(description));
   for (const char* folder : {"seeds", "found"}) {
     const std::string path = std::string(POLARQUANT_FUZZ_INPUTS) + "/" + folder + "/index_file";

@@ -72,6 +72,7 @@ const IndexKind kAll[] = {
     {"HNSW8,SQ8"},
     {"NSG8,Flat"},
     {"HNSW8,Polar4"},
+    {"HNSW8x,Polar4"},
     {"PCA8,Polar4", true},
     {"PCA8,IVF4,PQ4x4np", true, {}, true},
     {"OPQ4_8,IVF4,PQ4x4np", true, {}, true},

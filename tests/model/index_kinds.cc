@@ -48,6 +48,8 @@ constexpr IndexKind kKinds[] = {
     {"IDMap2,IVF4,Polar4,RFlat", 20, kMaps | kRows | kRemovesIds | kUpdates | kFindsRanges, 1e-9},
     {"HNSW8,Polar4", 20, kGraph | kRenumbers | kUpdates | kFindsRanges, .1},
     {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges, .1},
+    {"HNSW8x,Polar8", 20, kGraph | kRenumbers | kUpdates | kFindsRanges, .01},
+    {"IDMap2,HNSW5x,Polar4", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges, .1},
     {"HNSW8,Flat", 16, kGraph | kRenumbers, 1e-9},
     {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers | kMaps | kUpdates | kFindsRanges, .01},
     {"IDMap2,HNSW8,Polar2,RFlat", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges,

@@ -31,6 +31,7 @@
 #include "src/core/status.h"
 #include "src/faiss/files/stored_kinds.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 
 namespace polarquant {
 namespace {
@@ -348,8 +349,10 @@ constexpr std::optional<Written> (*kContainers[])(const ::faiss::Index&) = {
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
       if (graph == nullptr) return std::nullopt;
-      return Written(
-          format_text("HNSW{},{}", links_of(*graph), graph_storage(index, graph->storage)));
+      const auto* ours = dynamic_cast<const HNSWOverPolar*>(graph);
+      return Written(format_text("HNSW{}{},{}", links_of(*graph),
+                                 ours != nullptr && ours->has_records() ? "x" : "",
+                                 graph_storage(index, graph->storage)));
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index);

@@ -17,6 +17,8 @@ namespace polarquant {
 namespace {
 
 constexpr SectionKind kHead = section_kind("HNSW");
+/// The same of a graph whose rows lie in records with their links, which follow from both.
+constexpr SectionKind kRecordsHead = section_kind("HNSR");
 constexpr SectionKind kLevels = section_kind("LEVL");
 constexpr SectionKind kLinks = section_kind("LINK");
 constexpr const char* kWhat = "index file: section HNSW";
@@ -66,6 +68,11 @@ const char* flaw_of_graph(const ::faiss::HNSW& hnsw, int64_t ntotal) {
   return flaw_of(graph, ntotal, kCount);
 }
 
+bool has_records(const ::faiss::IndexHNSW& index) {
+  const auto* ours = dynamic_cast<const HNSWOverPolar*>(&index);
+  return ours != nullptr && ours->has_records();
+}
+
 void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   const auto& index = dynamic_cast<const ::faiss::IndexHNSW&>(written);
   const ::faiss::HNSW& hnsw = index.hnsw;
@@ -83,7 +90,7 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   head.put<uint32_t>(hnsw.check_relative_distance ? 1 : 0);
   head.put_array(hnsw.assign_probas);
   head.put_array(hnsw.cum_nneighbor_per_level);
-  sections.add_small(kHead, head.bytes());
+  sections.add_small(has_records(index) ? kRecordsHead : kHead, head.bytes());
   sections.add_data(kLevels, [&hnsw](ByteSink& sink) {
     if (!hnsw.levels.empty()) sink.write(hnsw.levels.data(), hnsw.levels.size() * sizeof(int));
   });
@@ -127,6 +134,18 @@ std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> s
   return index;
 }
 
+void lay_out_records(::faiss::IndexHNSW& index) {
+  auto* ours = dynamic_cast<HNSWOverPolar*>(&index);
+  require(ours != nullptr, StatusCode::corrupt_data,
+          "{}: its rows are to lie in records, but are not codes of ours that lie one by one",
+          kWhat);
+  try {
+    ours->lay_out_records();
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::corrupt_data, "{}: {}", kWhat, error.what());
+  }
+}
+
 /// Moves a file's graph into that of its index. Other fields of releases follow from the index,
 /// such as whether the largest score is the nearest.
 void put_graph(::faiss::HNSW&& read, ::faiss::HNSW& hnsw) {
@@ -143,9 +162,9 @@ void put_graph(::faiss::HNSW&& read, ::faiss::HNSW& hnsw) {
   hnsw.neighbors = std::move(read.neighbors);
 }
 
-StoredIndex read(IndexReading& reading) {
+StoredIndex read_graph(IndexReading& reading, SectionKind kind) {
   SectionReader& sections = reading.sections();
-  const std::vector<uint8_t> bytes = sections.read_small(kHead);
+  const std::vector<uint8_t> bytes = sections.read_small(kind);
   ByteReader in(bytes.data(), bytes.size(), kWhat);
   const StoredHead head = get_head(in);
   ::faiss::HNSW hnsw;
@@ -184,6 +203,7 @@ StoredIndex read(IndexReading& reading) {
   put_graph(std::move(hnsw), index->hnsw);
   index->ntotal = head.ntotal;
   index->is_trained = head.is_trained;
+  if (kind == kRecordsHead) lay_out_records(*index);
   return {std::move(index), true};
 }
 
@@ -195,6 +215,13 @@ constinit const StoredKind kStoredHnsw = {
       const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
       return graph != nullptr && needs_our_sections(*graph->storage);
     },
-    add_sections, read};
+    add_sections, [](IndexReading& reading) { return read_graph(reading, kHead); }};
+constinit const StoredKind kStoredHnswRecords = {
+    kRecordsHead,
+    [](const ::faiss::Index& index) {
+      const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
+      return graph != nullptr && has_records(*graph);
+    },
+    add_sections, [](IndexReading& reading) { return read_graph(reading, kRecordsHead); }};
 
 }  // namespace polarquant

@@ -9,5 +9,6 @@
 namespace polarquant {
 
 extern const StoredKind kStoredHnsw;
+extern const StoredKind kStoredHnswRecords;
 
 }  // namespace polarquant

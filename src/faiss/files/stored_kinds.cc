@@ -24,8 +24,9 @@ constexpr int kMaxDepth = 16;
 
 /// The first row that recognizes an index has it; the last one is of all others.
 constexpr const StoredKind* kKinds[] = {
-    &kStoredPolar,    &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap, &kStoredRefine,
-    &kStoredIVFPolar, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredNsg,   &kStoredFaiss,
+    &kStoredPolar,  &kStoredPreTransform, &kStoredIDMap2,       &kStoredIDMap,
+    &kStoredRefine, &kStoredIVFPolar,     &kStoredIVFOverPolar, &kStoredHnswRecords,
+    &kStoredHnsw,   &kStoredNsg,          &kStoredFaiss,
 };
 
 const StoredKind& kind_of(const ::faiss::Index& index) {

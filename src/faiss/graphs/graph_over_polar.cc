@@ -9,6 +9,7 @@
 #include "src/faiss/graphs/graph_links.h"
 #include "src/faiss/graphs/nsg_builder.h"
 #include "src/faiss/graphs/nsg_graph.h"
+#include "src/faiss/graphs/record_upkeep.h"
 #include "src/faiss/graphs/single_removal.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_changes.h"
@@ -26,13 +27,32 @@ void require_addable(const ::faiss::Index& graph, idx_t n, const float* x) {
 
 }  // namespace
 
+void HNSWOverPolar::train(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    RecordUpkeep records(*this);  // rows held as floats become codes
+    GraphOverPolar::train(n, x);
+    records.write_all();
+  });
+}
+
+void HNSWOverPolar::lay_out_records() {
+  with_faiss_errors([&] {
+    auto& stored = dynamic_cast<IndexPolar&>(*storage);
+    stored.lay_out_records(hnsw.nb_neighbors(0));
+    RecordUpkeep(*this).write_all();
+  });
+}
+
 void HNSWOverPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
     const CallThreads call_threads(0);
     require_addable(*this, n, x);
     require(n <= std::numeric_limits<storage_idx_t>::max() - ntotal, StatusCode::bad_argument,
             "add: {} rows and {} held are more than a graph's 2^31-1", n, ntotal);
-    if (n > 0) add_to_graph(*this, n, x);
+    if (n == 0) return;
+    RecordUpkeep records(*this);
+    add_to_graph(*this, n, x);
+    records.write_changed(ntotal - n);
   });
 }
 
@@ -49,9 +69,12 @@ std::optional<idx_t> HNSWOverPolar::remove_row(idx_t row) {
   incoming_links.require_of(hnsw);
   SingleRemoval removal(*this, incoming_links, static_cast<storage_idx_t>(row));
   if (!removal.is_possible()) return std::nullopt;
+  RecordUpkeep records(*this);
+  if (has_records()) removal.note_changed(&changed_nodes);
   stored.remove_row(row, removal.heir());
   removal.apply(hnsw, incoming_links);
   ntotal = stored.ntotal;
+  records.write_changed(ntotal);
   return removal.heir();
 }
 

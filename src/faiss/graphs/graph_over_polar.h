@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "polarquant/faiss.h"
 #include "src/core/call_threads.h"
@@ -55,6 +56,8 @@ struct GraphOverPolar : FaissGraph {
 struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   using GraphOverPolar::GraphOverPolar;
 
+  using GraphOverPolar::train;
+  void train(idx_t n, const float* x) override;
   void add(idx_t n, const float* x) override;
   /// Rows that are left close up in their order (hnsw_removal.h).
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
@@ -63,8 +66,15 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   /// remove_ids is needed (SingleRemoval::is_possible).
   std::optional<idx_t> remove_row(idx_t row);
 
+  /// Whether rows lie in records with their links ("HNSW8x"), which searches then read alone.
+  bool has_records() const { return rows().options().record_links > 0; }
+  /// From now on they do, which must be single ones of a codec with link estimates.
+  void lay_out_records();
+
   /// Known from the first remove_row on.
   IncomingLinks incoming_links;
+  /// Nodes whose links the change at hand has changed, where there are records (record_upkeep.h).
+  std::vector<storage_idx_t> changed_nodes;
 };
 
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {

@@ -13,6 +13,7 @@
 #include "src/faiss/graphs/graph_filter.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/search_result.h"
@@ -63,6 +64,7 @@ class GraphSearch {
         higher_is_nearer_(rows.codec().higher_is_nearer()),
         codec_(rows.codec()),
         nodes_(rows.ntotal),
+        reads_records_(!collects_ && rows.codes().records_are_written()),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
   /// The best that a search for k finds, or all within the radius and few others, with their
@@ -72,7 +74,8 @@ class GraphSearch {
     kept_ = collector();
     if (filter_.walks()) walk(query);
     if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
-    std::vector<Neighbor> found = collects_ ? kept_.neighbors() : beam_neighbors();
+    std::vector<Neighbor> found =
+        collects_ || reads_records_ ? kept_.neighbors() : beam_neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -98,12 +101,16 @@ class GraphSearch {
              static_cast<float>(higher_is_nearer_ ? error : 2 * error);
   }
 
-  TopK collector() const { return goal_.is_range ? TopK::within(limit_) : TopK(goal_.k); }
+  TopK collector() const {
+    if (goal_.is_range) return TopK::within(limit_);
+    return TopK(reads_records_ ? ScanCodec::rescored_rows(goal_.k) : goal_.k);
+  }
 
   void walk(const float* query) {
     scorer_->set_query(query, kExactness);
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
+    if (reads_records_) return search_records(nearest);
     search_level_0(nearest);
     if (goal_.is_range) expand_inside();
   }
@@ -197,6 +204,32 @@ class GraphSearch {
     }
   }
 
+  /// The search of SymphonyQG (arXiv 2411.12229, algorithm 1): nodes wait in the beam by what signs
+  /// say of them, and are scored by their codes when they are expanded. A node enters the beam
+  /// once, with the first estimate that is good enough.
+  void search_records(Nearest start) {
+    scorer_->begin_links();
+    seen_.begin(nodes_);
+    beam_.begin(filter_.ef());
+    seen_.add(start.node);
+    beam_.insert(start.key, start.node);
+    int64_t left =
+        graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
+    for (; left > 0 && beam_.has_next(); --left) {
+      const int32_t node = beam_.expand_next();
+      // One at a time: the core has no more lines under way than those of one record.
+      beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record(next); });
+      const RowScorer::LinkScores scores = scorer_->score_links(node);
+      const float key = key_of_score(scores.similarity, true);
+      if (key <= kept_.worst_key()) kept_.push({key, node});
+      for (int i = 0; i < scores.slots && scores.links[i] >= 0; ++i) {
+        const float estimate = -scores.similarities[i];
+        if (!(estimate <= beam_.worst_key()) || !seen_.add(scores.links[i])) continue;
+        beam_.insert(estimate, scores.links[i]);
+      }
+    }
+  }
+
   int32_t expand_next() {
     const int32_t node = beam_.expand_next();
     if (goal_.is_range) expanded_.add(node);
@@ -245,6 +278,7 @@ class GraphSearch {
   const Codec& codec_;
   float limit_ = 0;  // the largest key that may be within the radius
   int64_t nodes_;
+  bool reads_records_;
   std::unique_ptr<RowScorer> scorer_;
   TopK kept_{1};  // of those the filter lets through, or that lie within the radius
   SpareMemory<GraphMemory> memory_;

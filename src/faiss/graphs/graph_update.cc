@@ -13,6 +13,7 @@
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_links.h"
 #include "src/faiss/graphs/hnsw_removal.h"
+#include "src/faiss/graphs/record_upkeep.h"
 #include "src/faiss/graphs/single_removal.h"
 #include "src/faiss/index/added_rows.h"
 #include "src/faiss/index/row_changes.h"
@@ -53,27 +54,39 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
     storage->code_rows();
   auto* ours = dynamic_cast<HNSWOverPolar*>(&graph);
   if (ours != nullptr && count == 1) ours->incoming_links.require_of(graph.hnsw);
+  std::optional<RecordUpkeep> records;
+  if (ours != nullptr) records.emplace(*ours);
   // The rows that come are in the storage twice, until they are linked.
-  AddedRows added(*storage, count);
+  std::optional<AddedRows> added;
+  added.emplace(*storage, count);
   add_rows(*storage, count, values.data(), nullptr);
   std::optional<HnswRemoval> removal;
   std::optional<SingleRemoval> single;
   link_rows(graph, before, count, values.data(), levels, [&] {
+    const bool has_records = ours != nullptr && ours->has_records();
     if (ours != nullptr && count == 1 &&
         ours->incoming_links.has_counts_of(graph.hnsw.levels.size())) {
       single.emplace(graph, ours->incoming_links, static_cast<Node>(rows.front()));
-      if (single->is_possible()) return storage->remove_row(rows.front(), before);
+      if (single->is_possible()) {
+        if (has_records) ours->changed_nodes.push_back(static_cast<Node>(before));
+        if (has_records) single->note_changed(&ours->changed_nodes);
+        return storage->remove_row(rows.front(), before);
+      }
       single.reset();
     }
     removal.emplace(graph, gone, std::move(replaced));
     storage->update_rows(count, rows.data(), values.data(), {});
   });
   if (single) {
-    added.keep();
-    return single->apply(graph.hnsw, ours->incoming_links);
+    added->keep();
+    single->apply(graph.hnsw, ours->incoming_links);
+    return records->write_changed(graph.ntotal);
   }
   removal->apply(graph.hnsw);
-  if (ours != nullptr) ours->incoming_links.forget();
+  if (ours == nullptr) return;
+  ours->incoming_links.forget();
+  added.reset();  // takes the rows that came from the storage's end
+  records->write_all();
 }
 
 }  // namespace polarquant

@@ -27,8 +27,11 @@ class HnswLinker {
     Node to;
   };
 
-  HnswLinker(SharedGraph& graph, const ::faiss::Index& storage)
+  /// fills_lists: whether places of level 0 that the choice of links leaves free get the nearest of
+  /// those not chosen: where a node is read whole, more links cost nothing.
+  HnswLinker(SharedGraph& graph, const ::faiss::Index& storage, bool fills_lists)
       : graph_(graph),
+        fills_lists_(fills_lists),
         equal_(storage),
         distances_(storage.get_distance_computer()),
         sign_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F),
@@ -162,6 +165,7 @@ class HnswLinker {
 
   /// Keeps, from the nearest on, those that are nearer to the row than to any kept before.
   void shrink(Heap<FarthestOnTop>& rows, size_t most) {
+    others_.clear();
     if (rows.size() < most) return;
     by_nearest_.clear();
     while (!rows.empty()) by_nearest_.push(rows.pop());
@@ -171,9 +175,19 @@ class HnswLinker {
       const bool is_good = std::none_of(kept_.begin(), kept_.end(), [&](const Neighbour& kept) {
         return distance(kept.node, next.node) < next.distance;
       });
-      if (is_good) kept_.push_back(next);
+      if (is_good) {
+        kept_.push_back(next);
+      } else {
+        others_.push_back(next);
+      }
     }
     for (const Neighbour& kept : kept_) rows.push(kept);
+  }
+  /// Fills the list up with the nearest of those that shrink() did not keep.
+  void fill(Heap<FarthestOnTop>& rows, size_t most, int level) const {
+    if (!fills_lists_ || level > 0) return;
+    for (size_t i = 0; i < others_.size() && rows.size() < most; ++i)
+      if (!holds(rows, others_[i].node)) rows.push(others_[i]);
   }
 
   // ---- Equal rows ----
@@ -242,6 +256,7 @@ class HnswLinker {
     {
       const SharedGraph::Lock lock(graph_, node);
       shrink(found_, graph_.links(node, level).size());
+      fill(found_, graph_.links(node, level).size(), level);
       while (!found_.empty()) {
         const Node target = found_.pop().node;
         targets_.push_back(target);
@@ -329,6 +344,7 @@ class HnswLinker {
       rivals_.push({distance(from, to), to});
     }
     if (level == 0) keep_last_links(from, links, capacity, chained);
+    fill(rivals_, capacity, level);
     for (size_t i = 0; i < links.size(); ++i)
       if (links[i] != chained && !holds(rivals_, links[i])) note_dropped(from, links[i]);
     size_t i = 0;
@@ -378,6 +394,7 @@ class HnswLinker {
   }
 
   SharedGraph& graph_;
+  bool fills_lists_;
   EqualRows equal_;
   std::unique_ptr<::faiss::DistanceComputer> distances_;
   float sign_;
@@ -390,6 +407,7 @@ class HnswLinker {
   Heap<FarthestOnTop> rivals_;
   Heap<NearestOnTop> by_nearest_;
   std::vector<Neighbour> kept_;
+  std::vector<Neighbour> others_;  // nearest first
   std::vector<Node> targets_;
 };
 

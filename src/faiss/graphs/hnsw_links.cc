@@ -146,6 +146,21 @@ void link_islands(const SharedGraph& graph, Node entry, HnswLinker& linker) {
   }
 }
 
+/// Null for graphs without records.
+HNSWOverPolar* graph_with_records(::faiss::IndexHNSW& index) {
+  auto* graph = dynamic_cast<HNSWOverPolar*>(&index);
+  return graph != nullptr && graph->has_records() ? graph : nullptr;
+}
+
+/// Tells it whose links changed.
+void note_changed(HNSWOverPolar* graph, const Linkers& linkers) {
+  for (const auto& linker : linkers) {
+    if (linker == nullptr) continue;
+    const std::vector<Node>& nodes = linker->log().nodes();
+    graph->changed_nodes.insert(graph->changed_nodes.end(), nodes.begin(), nodes.end());
+  }
+}
+
 void require_going_on() {
   if (::faiss::InterruptCallback::is_interrupted())
     throw ::faiss::FaissException("computation interrupted");
@@ -168,6 +183,7 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
   if (incoming != nullptr) incoming->extend(static_cast<size_t>(n0 + n));
   SharedGraph graph(hnsw, n0, incoming);
   Linkers linkers(static_cast<size_t>(thread_count(0, n)));
+  HNSWOverPolar* records = graph_with_records(index);
   const auto check_period = static_cast<int64_t>(::faiss::InterruptCallback::get_period_hint(
       static_cast<size_t>(index.d) * static_cast<size_t>(hnsw.efConstruction)));
   try {
@@ -182,7 +198,8 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
       const int threads = count > kRowsForThreads ? thread_count(0, count) : 1;
       parallel_for(count, threads, [&](int64_t i, int thread) {
         auto& linker = linkers[static_cast<size_t>(thread)];
-        if (linker == nullptr) linker = std::make_unique<HnswLinker>(graph, *index.storage);
+        if (linker == nullptr)
+          linker = std::make_unique<HnswLinker>(graph, *index.storage, records != nullptr);
         if (i % check_period == 0) require_going_on();
         if (thread == 0)
           report_work(static_cast<double>(begin_of_work + i) / static_cast<double>(n));
@@ -199,6 +216,7 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
       for (const auto& linker : linkers)
         if (linker != nullptr) note_far_links_of_dropped(hnsw, linker->dropped(), incoming);
     }
+    if (records != nullptr) note_changed(records, linkers);
     if (finish) finish();
   } catch (...) {
     for (const auto& linker : linkers) {

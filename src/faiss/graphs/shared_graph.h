@@ -128,6 +128,7 @@ class LinkLog {
     for (size_t i = 0; i < links.size(); ++i) links_[before + i] = links[i];
     nodes_.push_back(node);
   }
+  const std::vector<Node>& nodes() const { return nodes_; }
   void put_back(const SharedGraph& graph) const noexcept {
     size_t at = 0;
     for (const Node node : nodes_) {

@@ -327,6 +327,14 @@ void SingleRemoval::apply(::faiss::HNSW& hnsw, IncomingLinks& incoming) noexcept
   note_far_links(hnsw, incoming);
 }
 
+void SingleRemoval::note_changed(std::vector<Node>* nodes) const {
+  for (const LinkChanges::Change& change : changes_.all()) nodes->push_back(change.node);
+  nodes->insert(nodes->end(), holders_.begin(), holders_.end());
+  for (Node& node : *nodes) node = node == heir_ ? row_ : node == last_ ? heir_ : node;
+  nodes->push_back(row_);
+  nodes->push_back(heir_);
+}
+
 void SingleRemoval::write_links(::faiss::HNSW& hnsw, IncomingLinks& incoming) const noexcept {
   for (const Node link : all_links(hnsw, row_)) incoming.take(link);
   changes_.write(hnsw, [&](Node& place, Node link) {

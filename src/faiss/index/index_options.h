@@ -2,14 +2,25 @@
 // An IndexPolar's options for the layers below.
 #pragma once
 
+#include <memory>
+
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/scan/layout/block_layout.h"
+#include "src/scan/stores/row_store.h"
 
 namespace polarquant {
 
 inline RowOrder row_order(const IndexPolar::Options& options) {
   return options.single_rows ? RowOrder::single : RowOrder::blocks;
+}
+
+/// An empty store for rows of the codec.
+inline std::unique_ptr<RowStore> make_coded_store(const Codec& codec,
+                                                  const IndexPolar::Options& options) {
+  std::unique_ptr<RowStore> store = RowStore::make(codec, row_order(options));
+  if (options.record_links > 0) store->lay_out_records(codec, options.record_links);
+  return store;
 }
 
 /// Points into `options`.

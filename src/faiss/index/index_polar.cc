@@ -120,6 +120,7 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
                                      codec_options(options_));
     codec_->use_kernels(fast_codec_kernels());
     codes_ = make_store();
+    if (options_.record_links != 0) lay_out_records(options_.record_links);
     is_trained = codec_->is_trained();
   });
 }

@@ -68,11 +68,21 @@ std::string IndexPolar::difference(const IndexPolar& other) const {
 
 std::unique_ptr<RowStore> IndexPolar::make_store() const {
   if (learns_from_rows()) return make_float_row_store(d);
-  return RowStore::make(*codec_, row_order(options_));
+  return make_coded_store(*codec_, options_);
 }
 
 IndexPolar::idx_t IndexPolar::rows_as_floats() const {
   return codes_->holds_floats() ? codes_->rows() : 0;
+}
+
+void IndexPolar::lay_out_records(int links) {
+  with_faiss_errors([&] {
+    require(options_.single_rows, StatusCode::unsupported,
+            "records: rows of this index lie in blocks; those of graphs lie one by one");
+    require_records(*codec_, links);
+    if (!codes_->holds_floats()) codes_->lay_out_records(*codec_, links);
+    options_.record_links = links;
+  });
 }
 
 /// Whether the rows held are coded when so many come. Nothing is learned any more once the codec
@@ -105,7 +115,7 @@ std::unique_ptr<Codec> IndexPolar::learned_codec(idx_t n, const float* x) const 
 
 /// The rows held, of which none are coded, coded by this codec.
 IndexPolar::Contents IndexPolar::code_held_rows(std::unique_ptr<Codec> codec) const {
-  std::unique_ptr<RowStore> rows = RowStore::make(*codec, row_order(options_));
+  std::unique_ptr<RowStore> rows = make_coded_store(*codec, options_);
   if (rows_as_floats() > 0) rows->append(*codec, ntotal, codes_->floats().data(), 0);
   return {std::move(codec), std::move(rows)};
 }

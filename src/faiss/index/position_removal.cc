@@ -44,6 +44,8 @@ PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64
             StatusCode::state_mismatch, "remove: the graph has {} rows, its storage {}",
             graph->ntotal, graph->storage == nullptr ? 0 : graph->storage->ntotal);
     if (any_goes_) links_ = std::make_unique<HnswRemoval>(*graph, gone);
+    if (auto* ours = dynamic_cast<HNSWOverPolar*>(graph); ours != nullptr && any_goes_)
+      records_ = std::make_unique<RecordUpkeep>(*ours);
     parts_.emplace_back(*graph->storage, gone);
   } else if (auto* nsg = dynamic_cast<NSGOverPolar*>(&index)) {
     if (any_goes_) nsg_ = std::make_unique<NsgRemoval>(*nsg, gone);
@@ -74,6 +76,7 @@ void PositionRemoval::apply() noexcept {
     if (auto* graph = dynamic_cast<HNSWOverPolar*>(&index_)) graph->incoming_links.forget();
     if (nsg_ != nullptr) nsg_->apply();
     index_.ntotal = parts_.front().index_.ntotal;
+    if (records_ != nullptr) records_->write_all();
   }
 }
 

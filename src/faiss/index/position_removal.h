@@ -13,6 +13,7 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/graphs/hnsw_removal.h"
 #include "src/faiss/graphs/nsg_changes.h"
+#include "src/faiss/graphs/record_upkeep.h"
 #include "src/faiss/index/list_positions.h"
 
 namespace polarquant {
@@ -30,6 +31,7 @@ class PositionRemoval {
   const std::vector<uint64_t>& gone_;
   bool any_goes_;
   std::unique_ptr<HnswRemoval> links_;          // of a graph
+  std::unique_ptr<RecordUpkeep> records_;       // of a graph of ours
   std::unique_ptr<NsgRemoval> nsg_;             // of one of the other kind
   std::unique_ptr<ListPositionRemoval> lists_;  // of an inverted file
   std::vector<PositionRemoval> parts_;

@@ -39,6 +39,21 @@ class RowScorer {
   virtual float score_rows(int64_t a, int64_t b) = 0;
   /// Begins to fetch what keep_reaching reads of rows.
   virtual void fetch(const int32_t* /*rows*/, int /*count*/) const {}
+
+  // For rows in records (RowStore::records_are_written). Similarities are higher where rows are
+  // nearer: scores, or minus squared distances.
+  struct LinkScores {
+    float similarity;           // of the row, by its code
+    const int32_t* links;       // up to the first that is negative
+    const float* similarities;  // of these rows, estimated by signs
+    int slots;                  // places for links
+  };
+  /// After set_query, before score_links.
+  virtual void begin_links() {}
+  /// Valid until the next call.
+  virtual LinkScores score_links(int32_t /*row*/) { return {}; }
+  /// Begins to fetch what score_links reads.
+  virtual void fetch_record(int32_t /*row*/) const {}
 };
 
 /// By decoding rows to floats: for any store. Both are borrowed.

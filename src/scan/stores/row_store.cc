@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/codec/spec.h"
 #include "src/core/checked_size.h"
 #include "src/scan/layout/row_removal.h"
 #include "src/scan/stores/block_row_store.h"
@@ -176,6 +177,12 @@ float RowStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) co
 
 std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
   return make_float_scorer(codec, *this);
+}
+
+void RowStore::lay_out_records(const Codec& codec, int /*links*/) {
+  fail(StatusCode::unsupported,
+       "records: rows of {} do not lie one by one, as those of a graph's records do",
+       print_spec(codec.spec()));
 }
 
 std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {

@@ -16,10 +16,20 @@
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/layout/code_blocks.h"
+#include "src/scan/model/link_estimate.h"
 #include "src/scan/search/search_result.h"
 #include "src/scan/stores/row_scorer.h"
 
 namespace polarquant {
+
+/// What one thread needs to write records, so that none of it fails.
+struct RecordMemory {
+  RecordMemory(int dim, int links);
+
+  AlignedVector<int8_t> node;
+  AlignedVector<int8_t> neighbour;
+  std::vector<LinkTerms> terms;
+};
 
 class RowStore {
  public:
@@ -90,6 +100,22 @@ class RowStore {
   virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const;
   /// For scores of rows in any order; both are borrowed.
   virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
+
+  // Rows in the records of a graph (link_record.h), which single rows become by
+  // lay_out_records; of other stores it is refused.
+  /// links: how many a row may have, 1 or more. Unchanged after an error.
+  virtual void lay_out_records(const Codec& codec, int links);
+  virtual int record_links() const { return 0; }
+  /// Whether each record is that of its row and links: not after any change of rows, until
+  /// set_records_written says so.
+  virtual bool records_are_written() const { return false; }
+  virtual void set_records_written(bool /*written*/) noexcept {}
+  /// A row's, as link_record.h has it; for tests.
+  virtual std::span<const uint8_t> record(int64_t /*row*/) const { return {}; }
+  /// links: rows, as many as record_links() at most. Records of different rows may be written at
+  /// the same time, each thread with memory of its own.
+  virtual void write_record(int64_t /*row*/, std::span<const int32_t> /*links*/,
+                            RecordMemory* /*memory*/) noexcept {}
 
  private:
   /// Of one row, with space for a code.

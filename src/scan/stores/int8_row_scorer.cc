@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/stores/int8_row_scorer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/sketch/link_estimates.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/model/row_values.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/plan.h"
+#include "src/scan/search/spare_memory.h"
+
+namespace polarquant {
+namespace {
+
+/// Scores by int8 values.
+class Int8Scorer final : public RowScorer {
+ public:
+  Int8Scorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
+      : codec_(codec),
+        scan_(scan),
+        rows_(rows),
+        integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
+        scratch_(static_cast<size_t>(scan.padded_dim())),
+        decoded_(static_cast<size_t>(codec.dim())),
+        code_(rows.layout().row_format_bytes()) {
+    for (const float value : codec.centre()) centre_norm2_ += double{value} * value;
+    as_query_.values.resize(static_cast<size_t>(scan.padded_dim()));
+    for (const Int8Stage& stage : scan.stages())
+      payload_bytes_ = std::max(payload_bytes_, stage.payload_bytes);
+  }
+
+  void set_query(const float* q, float exactness) override {
+    prepared_ = codec_.prepare_query(q);
+    bounded_ = single_rows_are_bounded(scan_, exactness);
+    set_scan_query(scan_, prepared_, bounded_ ? exactness : 0, &*query_);
+  }
+
+  void score(const int32_t* rows, int count, float* scores) override {
+    const float sign = codec_.higher_is_nearer() ? 1.0F : -1.0F;
+    const size_t stages = scan_.stages().size();
+    for (int first = 0; first < count; first += kMostTogether) {
+      const int some = std::min(kMostTogether, count - first);
+      take(rows + first, some, at_);
+      load_terms_of(some);
+      for (size_t stage = 0; stage < stages; ++stage) dots(*query_, stage, some);
+      for (int i = 0; i < some; ++i) {
+        const float score = stages == 2
+                                ? similarity(query_->score, terms_[i], dots_[0][i], dots_[1][i])
+                                : similarity(query_->score, terms_[i], dots_[0][i]);
+        scores[first + i] = sign * score;
+      }
+    }
+  }
+
+  int keep_reaching(int32_t* rows, int count, float worst_key) const override {
+    if (!bounded_) return count;
+    RowPlace at[kCapacity];
+    float bounds[kCapacity];
+    int kept = 0;
+    for (int first = 0; first < count; first += kMostTogether) {
+      const int some = std::min(kMostTogether, count - first);
+      take(rows + first, some, at);
+      single_sign_bounds(scan_, *query_, at, some, bounds);
+      // No branches: which rows stay is not predictable.
+      for (int i = 0; i < some; ++i) {
+        rows[kept] = rows[first + i];
+        kept += -bounds[i] > worst_key ? 0 : 1;
+      }
+    }
+    const size_t signs = rows_.layout().payload_sign_bytes();
+    for (int i = 0; i < kept; ++i)
+      polarquant::fetch(rows_.place(rows[i]).payload + signs, payload_bytes_ - signs);
+    return kept;
+  }
+
+  float exact_score(int64_t row) override {
+    rows_.get(row, code_.data());
+    const RowTerms terms = codec_.decode_for_score({code_.data(), 1}, 0, decoded_.data());
+    return codec_.score_decoded(prepared_, terms, decoded_.data());
+  }
+
+  float score_rows(int64_t a, int64_t b) override {
+    if (!integer_pairs_) return score_by_codes(a, b);
+    // Building a graph compares one row with many: its values are kept.
+    if (a != row_of_values_ && b != row_of_values_) keep_values_of(a == last_[0] ? a : b);
+    last_[0] = a;
+    last_[1] = b;
+    const auto other = static_cast<int32_t>(a == row_of_values_ ? b : a);
+    take(&other, 1, at_);
+    dots(as_query_, 0, 1);
+    const Factors x = factors(a);
+    const Factors y = factors(b);
+    const double step = scan_.stages()[0].step;
+    const double dot = step * step * dots_[0][0] * (double{x.scale} * y.scale);
+    if (scan_.metric() == Metric::l2)
+      return static_cast<float>(double{x.bias} * x.bias + double{y.bias} * y.bias - 2 * dot);
+    return static_cast<float>(centre_norm2_ + (double{x.bias} + y.bias) + dot);
+  }
+
+  void fetch(const int32_t* rows, int count) const override {
+    const BlockLayout& layout = rows_.layout();
+    const size_t bytes =
+        layout.factor_bytes() + (bounded_ ? layout.payload_sign_bytes() : payload_bytes_);
+    for (int i = 0; i < count; ++i) polarquant::fetch(rows_.place(rows[i]).sketch, bytes);
+  }
+
+  void begin_links() override {
+    const LinkRecordLayout& records = *rows_.records();
+    tables_->make(*query_, records.signs());
+    estimates_.resize(static_cast<size_t>(records.slots()));
+  }
+  LinkScores score_links(int32_t row) override {
+    const LinkRecordLayout& records = *rows_.records();
+    const uint8_t* record = rows_.record(row);
+    const float score = similarity_of(row);
+    estimate_links(*tables_, records, record, {records, record, query_->score, score},
+                   estimates_.data());
+    return {score, reinterpret_cast<const int32_t*>(record + records.links_offset()),
+            estimates_.data(), records.slots()};
+  }
+  void fetch_record(int32_t row) const override {
+    polarquant::fetch(rows_.record(row), rows_.records()->bytes());
+  }
+
+ private:
+  static constexpr int kMostTogether = 64;
+  static constexpr int kCapacity = kMostTogether + 4;
+
+  void take(const int32_t* rows, int count, RowPlace* at) const {
+    for (int i = 0; i < count; ++i) at[i] = rows_.place(rows[i]);
+  }
+  /// Loads the terms of the rows taken.
+  void load_terms_of(int count) {
+    const size_t bytes = scan_.factor_format().bytes();
+    for (int i = 0; i < count; ++i)
+      std::memcpy(factors_ + static_cast<size_t>(i) * bytes, at_[i].sketch, bytes);
+    alignas(64) float scales[kBlockRows];
+    alignas(64) float constants[kBlockRows];
+    alignas(64) float biases[kBlockRows];
+    load_block_terms(scan_, factors_, BlockLayout::capacity(count), scales, constants, biases);
+    for (int i = 0; i < count; ++i) terms_[i] = {scales[i], constants[i], 0};
+  }
+  void dots(const ScanQuery& query, size_t stage, int count) {
+    place_dots(scan_, scan_.stages()[stage], query, at_, count, scratch_.data(), dots_[stage]);
+  }
+  float similarity_of(int32_t row) {
+    take(&row, 1, at_);
+    const ScanTerms terms = load_terms(scan_, at_[0]);
+    dots(*query_, 0, 1);
+    return similarity(query_->score, terms, dots_[0][0]);
+  }
+  Factors factors(int64_t row) const {
+    return load_factors(scan_.factor_format(), rows_.layout().row_factors(rows_.place(row)));
+  }
+  void keep_values_of(int64_t row) {
+    decode_padded_row(scan_, rows_.place(row), as_query_.values.data());
+    row_of_values_ = row;
+  }
+  float score_by_codes(int64_t a, int64_t b) {
+    std::vector<uint8_t> code_a(code_.size());
+    rows_.get(a, code_a.data());
+    rows_.get(b, code_.data());
+    return codec_.score_codes({code_a.data(), 1}, 0, {code_.data(), 1}, 0);
+  }
+
+  const Codec& codec_;
+  const ScanCodec& scan_;
+  const SingleRows& rows_;
+  double centre_norm2_ = 0;
+  bool integer_pairs_;  // pairs of rows have scores by values too
+  size_t payload_bytes_ =
+      0;  // bytes of a row's payload that a score reads, which may be more than there are
+  PreparedQuery prepared_;
+  bool bounded_ = false;
+  SpareMemory<ScanQuery> query_;
+  SpareMemory<LinkTables> tables_;
+  AlignedVector<float> estimates_;
+  RowPlace at_[kCapacity];
+  ScanTerms terms_[kCapacity];
+  int32_t dots_[2][kCapacity];
+  alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
+  AlignedVector<int8_t> scratch_;
+  ScanQuery as_query_;  // a row's values
+  int64_t row_of_values_ = -1;
+  int64_t last_[2] = {-1, -1};
+  AlignedVector<float> decoded_;
+  std::vector<uint8_t> code_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowScorer> make_int8_row_scorer(const Codec& codec, const ScanCodec& scan,
+                                                const SingleRows& rows) {
+  return std::make_unique<Int8Scorer>(codec, scan, rows);
+}
+
+void decode_padded_row(const ScanCodec& scan, const RowPlace& at, int8_t* values) {
+  decode_int8_rows(scan, scan.stages()[0], &at, 1, values);
+  const int left = scan.dim() % kSegmentDims;
+  if (left == 0) return;
+  constexpr int kHalf = kSegmentDims / 2;
+  const int half = (left + 1) / 2;
+  int8_t* last = values + scan.dim() - left;
+  std::fill(last + half, last + kHalf, int8_t{0});
+  std::fill(last + kHalf + left - half, last + kSegmentDims, int8_t{0});
+}
+
+}  // namespace polarquant
