@@ -47,8 +47,8 @@ int64_t weights_at_once(int64_t nw) { return nw == 1 ? 1 : kWeightsAtOnce; }
 
 template <typename Decoder, int kWeights>
 __global__ void __launch_bounds__(kRowThreads)
-    sum_rows_kernel(const __grid_constant__ RowDescription rows,
-                    const __grid_constant__ SumJob job, SumPlan plan, int copies_log2) {
+    sum_rows_kernel(const __grid_constant__ RowDescription rows, const __grid_constant__ SumJob job,
+                    SumPlan plan, int copies_log2) {
   extern __shared__ __align__(128) uint8_t shared[];
   const SharedPoints points(rows, reinterpret_cast<float2*>(shared), copies_log2);
   __syncthreads();
