@@ -63,7 +63,7 @@ __device__ int sketch_distance(const QueryConstants& query, const uint64_t (&sig
 /// The kernel for a code that kernel_of, of the sketch's words and whether it is trained, gives.
 template <typename KernelOf>
 auto sketch_kernel(const CodeView& code, const KernelOf& kernel_of) {
-  const auto of_words = [&]<bool kTrained>() {
+  const auto by_words = [&]<bool kTrained>() {
     switch (code.sketch_words) {
       case 1:
         return kernel_of.template operator()<1, kTrained>();
@@ -75,8 +75,8 @@ auto sketch_kernel(const CodeView& code, const KernelOf& kernel_of) {
         return kernel_of.template operator()<4, kTrained>();
     }
   };
-  return code.is_trained() ? of_words.template operator()<true>()
-                           : of_words.template operator()<false>();
+  return code.is_trained() ? by_words.template operator()<true>()
+                           : by_words.template operator()<false>();
 }
 
 }  // namespace polarquant::cuda
