@@ -49,7 +49,7 @@ std::string chosen(const AdviceWish& wish, const std::vector<AdviceRow>& rows) {
     CHECK(choice.reason.find("No code") == 0);
     return "none";
   }
-  const std::string spec = rows[static_cast<size_t>(choice.row)].spec;
+  std::string spec = rows[static_cast<size_t>(choice.row)].spec;
   CHECK(choice.reason.find(spec + ": ") == 0);
   return spec;
 }
