@@ -29,7 +29,7 @@ std::string flaw_of(const IndexKind& kind, const IndexCall& call, int64_t even) 
   if (!trial.applies()) return "";
   for (const int64_t limit : limits_up_to(trial.peak(), even)) {
     const std::string flaw = trial.run(limit, Failing::beyond).flaw;
-    if (flaw != "")
+    if (!flaw.empty())
       return flaw + ", with " + std::to_string(limit) + " bytes of " + std::to_string(trial.peak());
   }
   return "";
@@ -38,7 +38,9 @@ std::string flaw_of(const IndexKind& kind, const IndexCall& call, int64_t even) 
 void check_calls(const IndexKind& kind, int64_t even) {
   for (const IndexCall& call : index_calls()) {
     DYNAMIC_SECTION(kind.description << ": " << call.name) {
-      CHECK(flaw_of(kind, call, even) == "");
+      const std::string flaw = flaw_of(kind, call, even);
+      INFO(flaw);
+      CHECK(flaw.empty());
     }
   }
 }
