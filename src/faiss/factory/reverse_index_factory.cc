@@ -349,9 +349,7 @@ constexpr std::optional<Written> (*kContainers[])(const ::faiss::Index&) = {
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
       if (graph == nullptr) return std::nullopt;
-      const auto* ours = dynamic_cast<const HNSWOverPolar*>(graph);
-      return Written(format_text("HNSW{}{},{}", links_of(*graph),
-                                 ours != nullptr && ours->has_records() ? "x" : "",
+      return Written(format_text("HNSW{}{},{}", links_of(*graph), lies_in_records(index) ? "x" : "",
                                  graph_storage(index, graph->storage)));
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {

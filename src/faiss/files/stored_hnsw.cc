@@ -68,11 +68,6 @@ const char* flaw_of_graph(const ::faiss::HNSW& hnsw, int64_t ntotal) {
   return flaw_of(graph, ntotal, kCount);
 }
 
-bool has_records(const ::faiss::IndexHNSW& index) {
-  const auto* ours = dynamic_cast<const HNSWOverPolar*>(&index);
-  return ours != nullptr && ours->has_records();
-}
-
 void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   const auto& index = dynamic_cast<const ::faiss::IndexHNSW&>(written);
   const ::faiss::HNSW& hnsw = index.hnsw;
@@ -90,7 +85,7 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   head.put<uint32_t>(hnsw.check_relative_distance ? 1 : 0);
   head.put_array(hnsw.assign_probas);
   head.put_array(hnsw.cum_nneighbor_per_level);
-  sections.add_small(has_records(index) ? kRecordsHead : kHead, head.bytes());
+  sections.add_small(lies_in_records(index) ? kRecordsHead : kHead, head.bytes());
   sections.add_data(kLevels, [&hnsw](ByteSink& sink) {
     if (!hnsw.levels.empty()) sink.write(hnsw.levels.data(), hnsw.levels.size() * sizeof(int));
   });
@@ -217,11 +212,7 @@ constinit const StoredKind kStoredHnsw = {
     },
     add_sections, [](IndexReading& reading) { return read_graph(reading, kHead); }};
 constinit const StoredKind kStoredHnswRecords = {
-    kRecordsHead,
-    [](const ::faiss::Index& index) {
-      const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
-      return graph != nullptr && has_records(*graph);
-    },
-    add_sections, [](IndexReading& reading) { return read_graph(reading, kRecordsHead); }};
+    kRecordsHead, lies_in_records, add_sections,
+    [](IndexReading& reading) { return read_graph(reading, kRecordsHead); }};
 
 }  // namespace polarquant

@@ -77,6 +77,11 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   std::vector<storage_idx_t> changed_nodes;
 };
 
+inline bool lies_in_records(const ::faiss::Index& index) {
+  const auto* graph = dynamic_cast<const HNSWOverPolar*>(&index);
+  return graph != nullptr && graph->has_records();
+}
+
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
   using GraphOverPolar::GraphOverPolar;
 

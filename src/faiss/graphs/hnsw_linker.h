@@ -177,7 +177,7 @@ class HnswLinker {
       });
       if (is_good) {
         kept_.push_back(next);
-      } else {
+      } else if (fills_lists_) {
         others_.push_back(next);
       }
     }

@@ -110,6 +110,17 @@ void decode_int8(const ScanCodec& codec, const Int8Stage& stage, const RowPlace&
                 values + (part.first_segment - stage.first_segment) * kSegmentDims);
 }
 
+void clear_padding(int8_t* values, int dim) {
+  const int left = dim % kSegmentDims;
+  if (left == 0) return;
+  // The last segment's second half begins at half a register.
+  constexpr int kHalf = kSegmentDims / 2;
+  const int half = (left + 1) / 2;
+  int8_t* last = values + dim - left;
+  std::fill(last + half, last + kHalf, int8_t{0});
+  std::fill(last + kHalf + left - half, last + kSegmentDims, int8_t{0});
+}
+
 int32_t int8_dot(const Int8Stage& stage, const ScanQuery& query, const int8_t* values) {
   int32_t dot = 0;
   for (int i = 0; i < stage.padded_dim(); ++i) {

@@ -19,6 +19,9 @@ int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace
 /// a coordinate have any value, those that belong to no part 0.
 void decode_int8(const ScanCodec& codec, const Int8Stage& stage, const RowPlace& at,
                  int8_t* values);
+/// Makes values, of `dim` coordinates in padded order, 0 at the positions of the last segment that
+/// have no coordinate.
+void clear_padding(int8_t* values, int dim);
 /// Σ query value·value over the stage.
 int32_t int8_dot(const Int8Stage& stage, const ScanQuery& query, const int8_t* values);
 /// ScanTerms::squared_norm.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/codec/segment_plan.h"
+#include "src/scan/model/row_values.h"
 #include "src/simd/exact_sums.h"
 #include "src/simd/round_to_int8.h"
 #include "src/simd/sign_words.h"
@@ -39,13 +40,10 @@ float round_padded(const float* x, int dim, int8_t* values) {
   const float step = round_to_step(x, dim, values);
   const int left = dim % kSegmentDims;
   if (left == 0) return step;
-  // The last segment's second half begins at half a register.
-  constexpr int kHalf = kSegmentDims / 2;
   const int half = (left + 1) / 2;
   int8_t* last = values + dim - left;
-  std::memmove(last + kHalf, last + half, static_cast<size_t>(left - half));
-  std::fill(last + half, last + kHalf, int8_t{0});
-  std::fill(last + kHalf + left - half, last + kSegmentDims, int8_t{0});
+  std::memmove(last + kSegmentDims / 2, last + half, static_cast<size_t>(left - half));
+  clear_padding(values, dim);
   return step;
 }
 

@@ -203,13 +203,7 @@ std::unique_ptr<RowScorer> make_int8_row_scorer(const Codec& codec, const ScanCo
 
 void decode_padded_row(const ScanCodec& scan, const RowPlace& at, int8_t* values) {
   decode_int8_rows(scan, scan.stages()[0], &at, 1, values);
-  const int left = scan.dim() % kSegmentDims;
-  if (left == 0) return;
-  constexpr int kHalf = kSegmentDims / 2;
-  const int half = (left + 1) / 2;
-  int8_t* last = values + scan.dim() - left;
-  std::fill(last + half, last + kHalf, int8_t{0});
-  std::fill(last + kHalf + left - half, last + kSegmentDims, int8_t{0});
+  clear_padding(values, scan.dim());
 }
 
 }  // namespace polarquant
