@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 10;
+inline constexpr uint32_t kInterfaceVersion = 11;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 

@@ -51,6 +51,14 @@ struct TablePoint {
   float y;
 };
 
+/// Cells that are windows of one trellis over all coordinates, unscaled, and nothing else.
+struct LoneTrellis {
+  int32_t step;  // bits of a pair; 0: the cells are something else
+  int32_t has_signs;
+  uint32_t codes_offset;  // of the ring, in a code
+  uint32_t signs_offset;  // of the first segment's signs
+};
+
 struct RowDescription {
   RowKind kind;
   int32_t dim;
@@ -71,7 +79,7 @@ struct RowDescription {
   int32_t entries;
   const TablePoint* table;  // (entries): cells, levels as x, or cosines and sines
   const CellUnit* cells;    // (units)
-  int32_t is_trellis;       // cells: windows of one trellis, unscaled, and nothing else
+  LoneTrellis trellis;      // cells
   const float* steps;       // pairs: (8·units), of radii
   int32_t angle_bits;       // pairs, groups
   int32_t radius_bits;

@@ -37,7 +37,7 @@ void with_decoder(const RowDescription& rows, const uint8_t* codes, uint64_t hea
   const bool are_even = (reinterpret_cast<uintptr_t>(codes) | head_bytes | rows.row_bytes) % 2 == 0;
   switch (rows.kind) {
     case RowKind::cells:
-      return rows.is_trellis != 0 ? launch.template run<TrellisDecoder>()
+      return rows.trellis.step != 0 ? launch.template run<TrellisDecoder>()
                                   : launch.template run<CellDecoder>();
     case RowKind::tree:
       if (!is_paper_tree(rows)) return launch.template run<TreeDecoder>();

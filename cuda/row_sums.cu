@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cuda/row_launch.cuh"
+#include "cuda/trellis_rows.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -157,24 +158,33 @@ struct Launch {
                     static_cast<unsigned>(job.heads));
     kKernel<<<grid, kRowThreads, shared, stream>>>(rows, job, plan, copies_log2);
     POLAR_CUDA_CHECK_LAUNCH(sum_rows_kernel);
-    const int64_t width = row_sum_width(rows);
-    const dim3 sum_grid(static_cast<unsigned>(job.heads * job.nw),
-                        static_cast<unsigned>(div_up(width, kRowThreads)));
-    add_parts_kernel<<<sum_grid, kRowThreads, 0, stream>>>(job.parts, plan.splits, width, job.sums);
-    POLAR_CUDA_CHECK_LAUNCH(add_parts_kernel);
+    add_sum_parts(rows, job, plan.splits, stream);
   }
 };
 
 }  // namespace
 
+void add_sum_parts(const RowDescription& rows, const SumJob& job, int64_t splits,
+                   cudaStream_t stream) {
+  const int64_t width = row_sum_width(rows);
+  const dim3 grid(static_cast<unsigned>(job.heads * job.nw),
+                  static_cast<unsigned>(div_up(width, kRowThreads)));
+  add_parts_kernel<<<grid, kRowThreads, 0, stream>>>(job.parts, splits, width, job.sums);
+  POLAR_CUDA_CHECK_LAUNCH(add_parts_kernel);
+}
+
 size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int64_t n,
                      int multiprocessors) {
   const SumPlan plan = plan_sums(rows, heads, div_up(nw, weights_at_once(nw)), n, multiprocessors);
-  return static_cast<size_t>(heads * nw * plan.splits * row_sum_width(rows));
+  const auto parts = static_cast<size_t>(heads * nw * plan.splits * row_sum_width(rows));
+  if (!has_whole_segments(rows)) return parts;
+  return std::max(parts, trellis_sum_parts(rows, heads, nw, n, multiprocessors));
 }
 
 void sum_rows(const RowDescription& rows, const SumJob& job, int multiprocessors,
               cudaStream_t stream) {
+  if (has_whole_segments(rows) && lie_on_words(rows, job.codes, job.head_bytes))
+    return sum_trellis_rows(rows, job, multiprocessors, stream);
   with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }
 

@@ -174,7 +174,7 @@ void CudaRowDescription::describe(const ScalarQuantizer& scalar) {
 
 void CudaRowDescription::describe_stages(const CodeDescription& code,
                                          const PlannedQuantizer* planned) {
-  rows_.is_trellis = planned == nullptr && code.lone_trellis() != nullptr ? 1 : 0;
+  if (planned == nullptr && code.lone_trellis() != nullptr) describe_trellis(code);
   const bool in_order = std::holds_alternative<const LevelTable*>(code.stages[0].parts[0].numbers);
   begin_cells(in_order ? units_of(rows_.dim) : segments_of(rows_.dim) * kUnitsOfSegment);
   for (size_t stage = 0; stage < code.stages.size(); ++stage) {
@@ -194,6 +194,15 @@ void CudaRowDescription::describe_stages(const CodeDescription& code,
     const int first = unit / kUnitsOfSegment * kSegmentDims;
     part.scale = planned->scales()[static_cast<size_t>(first)];
   }
+}
+
+void CudaRowDescription::describe_trellis(const CodeDescription& code) {
+  const TrellisCodebook& codebook = code.lone_trellis()->codebook();
+  const CodePart& part = code.stages[0].parts[0];
+  rows_.trellis = {.step = codebook.step,
+                   .has_signs = codebook.quadrant ? 1 : 0,
+                   .codes_offset = static_cast<uint32_t>(part.codes_offset),
+                   .signs_offset = static_cast<uint32_t>(part.signs_offset)};
 }
 
 void CudaRowDescription::describe_part(const MagnitudePlanes& planes, const CodePart& from,

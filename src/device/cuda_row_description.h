@@ -32,6 +32,7 @@ class CudaRowDescription {
  private:
   void begin_cells(int units);
   void describe_stages(const CodeDescription& code, const PlannedQuantizer* planned);
+  void describe_trellis(const CodeDescription& code);
   void describe_part(const TrellisPlanes& planes, const CodePart& from, int stage, float scale);
   void describe_part(const MagnitudePlanes& planes, const CodePart& from, int stage, float scale);
   void describe_part(const LevelTable& table, const CodePart& from, int stage, float scale);
