@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "cuda/row_launch.cuh"
-#include "cuda/trellis_rows.h"
+#include "cuda/segment_rows.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -151,8 +151,8 @@ struct Launch {
 void score_rows(const RowDescription& rows, const RowScores& job, int multiprocessors,
                 cudaStream_t stream) {
   if (job.heads == 0 || job.nq == 0 || job.n == 0) return;
-  if (has_whole_segments(rows) && lie_on_words(rows, job.codes, job.head_bytes))
-    return score_trellis_rows(rows, job, multiprocessors, stream);
+  if (have_segments_at(rows, job.codes, job.head_bytes))
+    return score_segments(rows, job, multiprocessors, stream);
   with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }
 

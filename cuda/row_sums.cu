@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "cuda/row_launch.cuh"
-#include "cuda/trellis_rows.h"
+#include "cuda/segment_rows.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -177,14 +177,14 @@ size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int6
                      int multiprocessors) {
   const SumPlan plan = plan_sums(rows, heads, div_up(nw, weights_at_once(nw)), n, multiprocessors);
   const auto parts = static_cast<size_t>(heads * nw * plan.splits * row_sum_width(rows));
-  if (!has_whole_segments(rows)) return parts;
-  return std::max(parts, trellis_sum_parts(rows, heads, nw, n, multiprocessors));
+  if (!have_segments(rows)) return parts;
+  return std::max(parts, segment_sum_parts(rows, heads, nw, n, multiprocessors));
 }
 
 void sum_rows(const RowDescription& rows, const SumJob& job, int multiprocessors,
               cudaStream_t stream) {
-  if (has_whole_segments(rows) && lie_on_words(rows, job.codes, job.head_bytes))
-    return sum_trellis_rows(rows, job, multiprocessors, stream);
+  if (have_segments_at(rows, job.codes, job.head_bytes))
+    return sum_segments(rows, job, multiprocessors, stream);
   with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }
 
