@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cuda/cuda_check.h"
+#include "cuda/device_bits.h"
 #include "cuda/device_codec.h"
 #include "cuda/device_encoder.h"
 #include "cuda/device_index.h"
@@ -151,6 +152,13 @@ void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Fa
 
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
+DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure* failure) {
+  DeviceBits* bits = nullptr;
+  guarded(failure, [&] { bits = new DeviceBits(*index, words); });
+  return bits;
+}
+void destroy_bits(DeviceBits* bits) { delete bits; }
+
 void destroy(DeviceIndex* index) { delete index; }
 
 DeviceEncoder* create_encoder(int32_t device, const EncoderDescription* description,
@@ -203,6 +211,8 @@ polarquant_cuda_functions() {
                                       score_listed_rows,
                                       read_rows,
                                       copy_rows,
+                                      create_bits,
+                                      destroy_bits,
                                       memory_bytes,
                                       destroy,
                                       create_encoder,

@@ -188,6 +188,9 @@ struct ResidentQueries {
   uint32_t* refused;
 };
 
+/// A filter's bits that stay on a device: create_bits.
+class DeviceBits;
+
 /// A bit for each row in the device's memory, in words whose bits after the last are any; rows
 /// without one are left out.
 struct ResidentBits {
@@ -207,6 +210,8 @@ struct SearchRequest {
   ResidentQueries resident;         // in the place of what is prepared
   const uint64_t* allowed;          // a word for each block, bit i for its row i; null: every row
   ResidentBits resident_allowed;    // in the place of `allowed`; not for inverted files
+  const DeviceBits* kept_bits;      // of this index, in the place of both; not for inverted files
+  float kept_share;                 // of the rows, about, by a filter; 0: not known
   void* stream;                     // a cudaStream_t
   int32_t scores_are_there;         // in the device's memory, not the host's; not of inverted files
   int32_t rows_are_there;
@@ -368,6 +373,9 @@ struct FunctionTable {
   /// in this order. Both are on one device and have one code.
   void (*copy_rows)(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows,
                     Failure* failure);
+  /// Copies a word for each block, (blocks), to the index's device.
+  DeviceBits* (*create_bits)(const DeviceIndex* index, const uint64_t* words, Failure* failure);
+  void (*destroy_bits)(DeviceBits* bits);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
   /// Throws unsupported for rows that are too long for the device.

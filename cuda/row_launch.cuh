@@ -38,7 +38,7 @@ void with_decoder(const RowDescription& rows, const uint8_t* codes, uint64_t hea
   switch (rows.kind) {
     case RowKind::cells:
       return rows.trellis.step != 0 ? launch.template run<TrellisDecoder>()
-                                  : launch.template run<CellDecoder>();
+                                    : launch.template run<CellDecoder>();
     case RowKind::tree:
       if (!is_paper_tree(rows)) return launch.template run<TreeDecoder>();
       return are_even ? launch.template run<PaperTreeDecoder<true>>()

@@ -32,7 +32,8 @@ size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int6
 /// The same sums for the same arguments on devices of one kind: rows are added in one order.
 void sum_rows(const RowDescription& rows, const SumJob& job, int multiprocessors,
               cudaStream_t stream);
-/// The end of each way to sum: adds a vector's `splits` parts, (heads, nw, splits, width), in order.
+/// The end of each way to sum: adds a vector's `splits` parts, (heads, nw, splits, width), in
+/// order.
 void add_sum_parts(const RowDescription& rows, const SumJob& job, int64_t splits,
                    cudaStream_t stream);
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "cuda/candidate_scores.h"
+#include "cuda/device_bits.h"
 #include "cuda/final_scores.h"
 #include "cuda/query_values.h"
 #include "cuda/resident_bits.h"
@@ -86,6 +87,7 @@ struct GroupMemory {
 
 class GroupSearch {
  public:
+  /// `allowed`: a word for each block in the device's memory, or null.
   GroupSearch(const DeviceIndex& index, const SearchRequest& request, const uint64_t* allowed,
               Workspace& workspace)
       : index_(index),
@@ -151,8 +153,12 @@ class GroupSearch {
     plan->tile = plan_tile_scan(code_, static_cast<int>(plan->nq), index_.shared_bytes());
     const int64_t blocks = code_.blocks();
     if (plan->list_rows >= code_.rows || plan->tile.queries == 0) return;
-    const int64_t wanted =
+    int64_t wanted =
         std::max({kSampleBlocks, kSampleBlocksPerResult * plan->k, blocks / kSampleEvery});
+    // Else a filter would have fewer rows in the sample, and more of all reach the threshold.
+    if (request_.kept_share > 0)
+      wanted =
+          std::min(blocks, static_cast<int64_t>(wanted / static_cast<double>(request_.kept_share)));
     plan->sample_stride = std::max<int64_t>(1, blocks / wanted);
     plan->sampled_groups =
         static_cast<uint32_t>(sample_range(*plan).blocks * (kBlockRows / kSampleRows));
@@ -413,9 +419,9 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   Workspace& workspace = *lease;
 
   const bool has_resident_filter = request.resident_allowed.words != nullptr;
-  const bool has_filter = request.allowed != nullptr || has_resident_filter;
+  const bool brings_filter = request.allowed != nullptr || has_resident_filter;
   const auto words = static_cast<size_t>(index.code().blocks());
-  const size_t allowed_bytes = has_filter ? (words * sizeof(uint64_t) + 255) / 256 * 256 : 0;
+  const size_t allowed_bytes = brings_filter ? (words * sizeof(uint64_t) + 255) / 256 * 256 : 0;
   // The largest group whose lists fit.
   GroupSearch sizes(index, request, nullptr, workspace);
   int64_t group = std::min(request.nq, kMaxGroupQueries);
@@ -425,12 +431,16 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   const GroupPlan full = sizes.plan(group);
   workspace.device.need(allowed_bytes + sizes.device_bytes(full));
   workspace.pinned.need(sizes.pinned_bytes(full) + sizeof(int64_t));
-  auto* allowed = has_filter ? workspace.device.as<uint64_t>() : nullptr;
-  if (has_resident_filter) {
-    copy_bits(request.resident_allowed, index.code().blocks(), allowed, stream);
-  } else if (has_filter) {
-    POLAR_CUDA_CHECK(cudaMemcpyAsync(allowed, request.allowed, words * sizeof(uint64_t),
-                                     cudaMemcpyHostToDevice, stream));
+  const uint64_t* allowed = request.kept_bits != nullptr ? request.kept_bits->words() : nullptr;
+  if (brings_filter) {
+    auto* brought = workspace.device.as<uint64_t>();
+    if (has_resident_filter) {
+      copy_bits(request.resident_allowed, index.code().blocks(), brought, stream);
+    } else {
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(brought, request.allowed, words * sizeof(uint64_t),
+                                       cudaMemcpyHostToDevice, stream));
+    }
+    allowed = brought;
   }
   GroupSearch search(index, request, allowed, workspace);
   for (int64_t first = 0; first < request.nq; first += group)

@@ -125,7 +125,8 @@ class PairSegment {
     float2 entries[kAngles];
 
     __device__ void fill(const TablePoint* table) {
-      if (threadIdx.x < kAngles) entries[threadIdx.x] = {table[threadIdx.x].x, table[threadIdx.x].y};
+      if (threadIdx.x < kAngles)
+        entries[threadIdx.x] = {table[threadIdx.x].x, table[threadIdx.x].y};
     }
   };
 
@@ -179,14 +180,22 @@ void with_segments(const RowDescription& rows, const Launch& launch) {
                                 : launch.template run<TrellisSegment<kStep, false>>();
   };
   switch (rows.trellis.step) {
-    case 1: return with_signs.template operator()<1>();
-    case 2: return with_signs.template operator()<2>();
-    case 3: return with_signs.template operator()<3>();
-    case 4: return with_signs.template operator()<4>();
-    case 5: return with_signs.template operator()<5>();
-    case 6: return with_signs.template operator()<6>();
-    case 7: return with_signs.template operator()<7>();
-    default: return with_signs.template operator()<8>();
+    case 1:
+      return with_signs.template operator()<1>();
+    case 2:
+      return with_signs.template operator()<2>();
+    case 3:
+      return with_signs.template operator()<3>();
+    case 4:
+      return with_signs.template operator()<4>();
+    case 5:
+      return with_signs.template operator()<5>();
+    case 6:
+      return with_signs.template operator()<6>();
+    case 7:
+      return with_signs.template operator()<7>();
+    default:
+      return with_signs.template operator()<8>();
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scores and sums of rows that are decoded 64 coordinates a lane, from words at places that the
-// compiler knows: those of one trellis, and pairs of four bits each. Other rows are decoded by units
-// of 16 (row_units.cuh).
+// compiler knows: those of one trellis, and pairs of four bits each. Other rows are decoded by
+// units of 16 (row_units.cuh).
 #pragma once
 
 #include "cuda/row_scores.h"

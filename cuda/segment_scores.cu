@@ -131,9 +131,8 @@ struct Launch {
     constexpr auto kKernel = score_segments_kernel<Decoder, kQueries>;
     allow_shared_memory<kKernel>(sizeof(typename Decoder::Table));
     const SegmentLanes lanes(rows);
-    const size_t shared =
-        sizeof(float) * kQueries * static_cast<size_t>(rows.units) * kUnitValues +
-        size_t{2} * kRowWarps * lanes.buffer_bytes;
+    const size_t shared = sizeof(float) * kQueries * static_cast<size_t>(rows.units) * kUnitValues +
+                          size_t{2} * kRowWarps * lanes.buffer_bytes;
     int resident = 0;
     POLAR_CUDA_CHECK(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kKernel, kRowThreads, shared));

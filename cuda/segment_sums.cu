@@ -27,9 +27,8 @@ int64_t count_splits(const RowDescription& rows, int64_t heads, int64_t nw, int6
   const int64_t rows_at_once = int64_t{kRowWarps} * lanes.rows;
   const int64_t least = div_up(n, rows_at_once * kRowsOfLane);
   const int64_t most = std::max<int64_t>(1, n / (rows_at_once * kLeastRowsOfLane));
-  const int64_t wanted =
-      std::max<int64_t>(1, int64_t{multiprocessors} * kSumBlocks<kVectors> /
-                               (heads * div_up(nw, kVectors)));
+  const int64_t wanted = std::max<int64_t>(
+      1, int64_t{multiprocessors} * kSumBlocks<kVectors> / (heads * div_up(nw, kVectors)));
   return std::max(least, std::min(wanted, most));
 }
 
@@ -139,10 +138,9 @@ struct Launch {
     const SegmentLanes lanes(rows);
     const size_t shared =
         kRowWarps * std::max(size_t{2} * lanes.buffer_bytes,
-                                 sizeof(float) * static_cast<size_t>(row_sum_width(rows)));
+                             sizeof(float) * static_cast<size_t>(row_sum_width(rows)));
     const int64_t splits = count_splits<kVectors>(rows, job.heads, job.nw, job.n, multiprocessors);
-    const dim3 grid(static_cast<unsigned>(splits),
-                    static_cast<unsigned>(div_up(job.nw, kVectors)),
+    const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(div_up(job.nw, kVectors)),
                     static_cast<unsigned>(job.heads));
     kKernel<<<grid, kRowThreads, shared, stream>>>(rows, job, lanes);
     POLAR_CUDA_CHECK_LAUNCH(sum_segments_kernel);
@@ -154,14 +152,13 @@ struct Launch {
 
 size_t segment_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int64_t n,
                          int multiprocessors) {
-  const int64_t splits =
-      nw == 1 ? count_splits<1>(rows, heads, nw, n, multiprocessors)
-              : count_splits<kMostVectors>(rows, heads, nw, n, multiprocessors);
+  const int64_t splits = nw == 1 ? count_splits<1>(rows, heads, nw, n, multiprocessors)
+                                 : count_splits<kMostVectors>(rows, heads, nw, n, multiprocessors);
   return static_cast<size_t>(heads * nw * splits * row_sum_width(rows));
 }
 
 void sum_segments(const RowDescription& rows, const SumJob& job, int multiprocessors,
-                      cudaStream_t stream) {
+                  cudaStream_t stream) {
   with_segments(rows, Launch{rows, job, multiprocessors, stream});
 }
 

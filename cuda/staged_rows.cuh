@@ -41,8 +41,8 @@ class StagedRows {
     return (kSwaps ? piece ^ (piece >> 3 & 7) : piece) * kPieceBytes;
   }
 
-  /// `codes` of a head; nothing is read from `end` on. The warp takes lanes.rows rows from first_row
-  /// on, then those `step` further on; step·row_bytes is a multiple of 16.
+  /// `codes` of a head; nothing is read from `end` on. The warp takes lanes.rows rows from
+  /// first_row on, then those `step` further on; step·row_bytes is a multiple of 16.
   __device__ StagedRows(const SegmentLanes& lanes, const uint8_t* codes, const uint8_t* end,
                         uint32_t row_bytes, int64_t first_row, int64_t step, uint8_t* buffers)
       : end_(end),

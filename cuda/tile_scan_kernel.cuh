@@ -23,6 +23,7 @@ namespace polarquant::cuda {
 inline constexpr int kNotPlain = 0;
 inline constexpr int kTrained = -1;
 inline constexpr int kAnyTrained = -2;  // those without whole segments, too
+inline constexpr uint32_t kSignBit = 0x80000000U;
 template <int kStep>
 inline constexpr bool kIsTrained = kStep < 0;
 
@@ -303,7 +304,16 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   rows.index_shift = 31 - __clz(static_cast<int>(copies)) + 2;
   const bool ahead = scan.buffers == kMaxBuffers;
   int waiting = 0;  // matches
-  if (at < scan.range.blocks) copied.begin();
+  // A bit for each of the warp's rows of a block, asked for while it has those before.
+  const auto warp_mask = [&](int64_t number) -> uint32_t {
+    if (scan.mask.allowed == nullptr) return ~0U;
+    return reinterpret_cast<const uint16_t*>(scan.mask.allowed + number * scan.range.stride)[warp];
+  };
+  uint32_t kept = 0;
+  if (at < scan.range.blocks) {
+    copied.begin();
+    kept = warp_mask(at);
+  }
   for (; at < scan.range.blocks; at += step) {
     const bool more = at + step < scan.range.blocks;
     if (ahead && more) copied.begin();
@@ -320,6 +330,10 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     const auto row_number = [&](int r) {
       return at * scan.range.stride * kBlockRows + warp * kWarpRows + in_warp + 8 * r;
     };
+    // The sign bit where a row is left out.
+    const uint32_t left_out[2] = {~kept << (31 - in_warp) & kSignBit,
+                                  ~kept << (23 - in_warp) & kSignBit};
+    if (more) kept = warp_mask(at + step);
 
     // With one buffer the next rows come into it as soon as these have been read.
     const auto begin_next = [&] {
@@ -373,7 +387,8 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
         below[g] = ~0U;
 #pragma unroll
         for (int i = 0; i < 4 * kGroupColumns; ++i)
-          below[g] &= __float_as_uint(above(g * kGroupColumns + i / 4, i % 4));
+          below[g] &=
+              __float_as_uint(above(g * kGroupColumns + i / 4, i % 4)) | left_out[i % 4 / 2];
       }
 #pragma unroll
       for (int g = 0; g < kColumnGroups; ++g) {
@@ -383,7 +398,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
           const int j = g * kGroupColumns + i / 4;
           const int e = i % 4;
           const int query = first_query + 8 * j + first_column + e % 2;
-          const bool reaches = above(j, e) >= 0 && query < scan.queries.nq;
+          const bool reaches = above(j, e) >= 0 && query < scan.queries.nq && left_out[e / 2] == 0;
           const uint32_t reaching = __ballot_sync(~0U, reaches);
           if (reaching == 0) continue;
           const int more = __popc(reaching);

@@ -92,11 +92,12 @@ RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
 
 std::shared_ptr<const RowCopiesElsewhere> CudaIndex::copies_of(const RowFilter& filter,
                                                                const KeptRows& kept) const {
-  if (!filter.is_prepared() || kept.count() > row_numbers_ / kCopiedEvery) return nullptr;
+  if (!filter.is_prepared()) return nullptr;
+  const bool are_few = kept.count() <= row_numbers_ / kCopiedEvery;
   try {
     return kept.copies_elsewhere().get(1, 0, [&] {
       return std::make_unique<CudaKeptRows>(parts_, DeviceCode(*codec_, *scan_codec_).description(),
-                                            kept, &threads_);
+                                            kept, are_few, &threads_);
     });
   } catch (const Error& error) {
     // Without them a search needs less memory.
@@ -133,12 +134,14 @@ int64_t CudaIndex::queries_at_once(int64_t kept) const {
 }
 
 cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, PartRange range,
-                                              const Request& request) const {
+                                              size_t i, const Request& request) const {
   cuda::SearchRequest own = queries.request(range.first, range.count);
   own.bounded = request.bounded ? 1 : 0;
   own.exactness = request.exactness;
   own.nprobe = request.nprobe;
   own.allowed = request.allowed;
+  if (request.kept_rows != nullptr) own.kept_bits = request.kept_rows->bits(i);
+  if (&searched_rows(i, request) == parts_[i].get()) own.kept_share = request.kept_share;
   if (request.ranks_few != nullptr) {
     own.list_filter = request.list_filter->lists();
     own.wanted_rows = request.list_filter->wanted_rows();
@@ -157,7 +160,7 @@ void CudaIndex::search_copies(const DeviceQueries& queries, const Request& reque
   threads_.run_together(ranges.size(), [&](size_t i) {
     const size_t part = (first_part + i) % parts_.size();
     const PartRange& range = ranges[i];
-    cuda::SearchRequest own = device_request(queries, range, request);
+    cuda::SearchRequest own = device_request(queries, range, part, request);
     own.k = request.kept;
     own.results = request.k;
     own.scores = request.scores + range.first * request.k;
@@ -175,7 +178,7 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
     results.emplace_back(request.nq, std::min(request.kept, searched_rows(i, request).rows().count),
                          parts_[i]->rows().first);
   threads_.run_together(parts_.size(), [&](size_t i) {
-    cuda::SearchRequest own = device_request(queries, {0, request.nq}, request);
+    cuda::SearchRequest own = device_request(queries, {0, request.nq}, i, request);
     own.k = own.results = results[i].k;
     if (own.allowed != nullptr) own.allowed += results[i].first_row / kBlockRows;
     own.scores = results[i].scores.data();
@@ -320,6 +323,7 @@ void CudaIndex::search_rows(const SearchRequest& wanted, const ResidentArrays& a
     copies = copies_of(wanted.filter, kept);
     request.kept_rows = static_cast<const CudaKeptRows*>(copies.get());
     if (copies == nullptr) request.allowed = kept.words().data();
+    request.kept_share = static_cast<float>(kept.count()) / static_cast<float>(row_numbers_);
   }
   search_in_groups(wanted, request, result);
   if (ids_.empty()) return;  // as where result.ids lie on the device

@@ -73,7 +73,8 @@ class CudaIndex {
     float exactness;  // for an inverted file, as is nprobe
     int64_t nprobe;
     const uint64_t* allowed;            // a word for each block of all rows, or null
-    const CudaKeptRows* kept_rows;      // copies of the rows that are searched instead, or null
+    const CudaKeptRows* kept_rows;      // in its place: what is on the devices, or null
+    float kept_share;                   // of all rows, by a filter over rows; 0: not known
     const CudaListFilter* list_filter;  // of an inverted file
     const uint8_t* ranks_few;           // (nq), or null
     const ResidentArrays* arrays;
@@ -88,12 +89,14 @@ class CudaIndex {
                  const ListsForDevices* lists, const CudaPlaces& places);
   /// KeptRows of all rows.
   RowFilter allowed_rows(const RowFilter& filter) const;
-  /// The rows that a prepared filter keeps, copied once, where they are few; else null.
+  /// The rows that a prepared filter keeps, on the devices, copied once; null for other filters,
+  /// and where the devices lack memory.
   std::shared_ptr<const RowCopiesElsewhere> copies_of(const RowFilter& filter,
                                                       const KeptRows& kept) const;
   /// What device i searches.
   const CudaRows& searched_rows(size_t i, const Request& request) const {
-    return request.kept_rows != nullptr ? request.kept_rows->part(i) : *parts_[i];
+    const CudaRows* copies = request.kept_rows != nullptr ? request.kept_rows->copies(i) : nullptr;
+    return copies != nullptr ? *copies : *parts_[i];
   }
   /// The lists as the host has them.
   InvertedFile inverted_file() const;
@@ -109,7 +112,8 @@ class CudaIndex {
                      const SearchResult& result) const;
   /// The request's queries, which are those from `first` on.
   DeviceQueries prepare(const SearchRequest& wanted, int64_t first, const Request& request) const;
-  cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
+  /// For part i.
+  cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range, size_t i,
                                      const Request& request) const;
   int64_t queries_at_once(int64_t kept) const;
   int preparing_threads(int wanted, int64_t nq) const;

@@ -20,8 +20,16 @@ std::vector<int64_t> rows_in(const KeptRows& kept, const PartRange& range) {
 }  // namespace
 
 CudaKeptRows::CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code,
-                           const KeptRows& kept, DeviceThreads* threads)
-    : copies_(parts.size()), rows_(parts.size()) {
+                           const KeptRows& kept, bool are_few, DeviceThreads* threads) {
+  if (!are_few) {
+    bits_.resize(parts.size());
+    threads->run_together(parts.size(), [&](size_t i) {
+      bits_[i] = parts[i]->copy_bits(kept.words().data() + parts[i]->rows().first / kBlockRows);
+    });
+    return;
+  }
+  copies_.resize(parts.size());
+  rows_.resize(parts.size());
   threads->run_together(parts.size(), [&](size_t i) {
     rows_[i] = rows_in(kept, parts[i]->rows());
     copies_[i] = std::make_unique<CudaRows>(*parts[i], code, rows_[i]);
@@ -29,6 +37,7 @@ CudaKeptRows::CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code
 }
 
 void CudaKeptRows::number(size_t i, std::span<int64_t> rows) const {
+  if (copies_.empty()) return;
   for (int64_t& row : rows)
     if (row >= 0) row = rows_[i][static_cast<size_t>(row)];
 }

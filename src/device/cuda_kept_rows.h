@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rows that a filter keeps, copied side by side on their devices: searches that ask for nothing
-// else then read these alone.
+// Rows that a filter keeps, on their devices. Few are copied side by side: searches that ask for
+// nothing else then read these alone. Of many the bits are copied, which searches then need not
+// bring.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +21,19 @@ class CudaKeptRows final : public RowCopiesElsewhere {
 
   /// Of all parts, each on its device.
   CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code, const KeptRows& kept,
-               DeviceThreads* threads);
+               bool are_few, DeviceThreads* threads);
 
-  /// The copies of part i's rows.
-  const CudaRows& part(size_t i) const { return *copies_[i]; }
+  /// The copies of part i's rows; null where bits were copied.
+  const CudaRows* copies(size_t i) const { return copies_.empty() ? nullptr : copies_[i].get(); }
+  /// Part i's bits; null where rows were copied.
+  const cuda::DeviceBits* bits(size_t i) const { return bits_.empty() ? nullptr : bits_[i].get(); }
   /// Gives rows of results, which are numbers of copies, their numbers in part i; −1 stays.
   void number(size_t i, std::span<int64_t> rows) const;
 
  private:
   Parts copies_;
   std::vector<std::vector<int64_t>> rows_;  // whose copies they are, in their part
+  std::vector<DeviceBitsHandle> bits_;
 };
 
 }  // namespace polarquant::device

@@ -38,6 +38,11 @@ struct DeviceIndexDeleter {
 };
 using DeviceIndexHandle = std::unique_ptr<cuda::DeviceIndex, DeviceIndexDeleter>;
 
+struct DeviceBitsDeleter {
+  void operator()(cuda::DeviceBits* bits) const { cuda_functions().destroy_bits(bits); }
+};
+using DeviceBitsHandle = std::unique_ptr<cuda::DeviceBits, DeviceBitsDeleter>;
+
 struct DeviceEncoderDeleter {
   void operator()(cuda::DeviceEncoder* encoder) const { cuda_functions().destroy_encoder(encoder); }
 };

@@ -176,6 +176,14 @@ void CudaRows::copy(void* to, const void* from, size_t bytes, void* stream) cons
   });
 }
 
+DeviceBitsHandle CudaRows::copy_bits(const uint64_t* words) const {
+  DeviceBitsHandle bits;
+  name_device(device_, [&] {
+    bits.reset(call_cuda(cuda_functions().create_bits, device_index_.get(), words));
+  });
+  return bits;
+}
+
 void CudaRows::search(const cuda::SearchRequest& request) const {
   name_device(device_, [&] { call_cuda(cuda_functions().search, device_index_.get(), &request); });
 }

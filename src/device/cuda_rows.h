@@ -35,6 +35,8 @@ class CudaRows {
   /// Searches these rows, which are numbered from 0.
   void search(const cuda::SearchRequest& request) const;
   void score(const cuda::ListedRowsRequest& request) const;
+  /// Copies a filter's bits to the device: a word for each block of these rows.
+  DeviceBitsHandle copy_bits(const uint64_t* words) const;
   /// FunctionTable::find_memory, and its copy.
   void find_memory(std::span<const void* const> pointers, int32_t* found) const;
   void copy(void* to, const void* from, size_t bytes, void* stream) const;

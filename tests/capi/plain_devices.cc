@@ -44,6 +44,11 @@ class DeviceIndex {
   size_t payload_bytes() const { return size_t{kBlockRows} * code.payload_bytes; }
 };
 
+class DeviceBits {
+ public:
+  std::vector<uint64_t> words;
+};
+
 namespace {
 
 using test::kPlainDevices;
@@ -219,6 +224,9 @@ SearchRequest prepared(const DeviceIndex& index, const SearchRequest& given) {
 }
 
 bool is_allowed(const SearchRequest& request, int64_t row) {
+  if (request.kept_bits != nullptr)
+    return (request.kept_bits->words[static_cast<size_t>(row / kBlockRows)] >> (row % kBlockRows) &
+            1) != 0;
   const ResidentBits& bits = request.resident_allowed;
   if (bits.words != nullptr)
     return row < bits.count && (bits.words[row / 64] >> (row % 64) & 1) != 0;
@@ -367,6 +375,15 @@ size_t memory_bytes(const DeviceIndex* index) {
   return index->sketches.size() + index->payloads.size();
 }
 
+DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure* failure) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  if (fails(state().create, index->device, failure)) return nullptr;
+  auto* bits = new DeviceBits;
+  bits->words.assign(words, words + index->blocks());
+  return bits;
+}
+void destroy_bits(DeviceBits* bits) { delete bits; }
+
 void destroy(DeviceIndex* index) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   --state().indexes[static_cast<size_t>(index->device)];
@@ -398,6 +415,8 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.set_lists = set_lists;
     made.set_queries = set_queries;
     made.search = search;
+    made.create_bits = create_bits;
+    made.destroy_bits = destroy_bits;
     made.find_memory = find_memory;
     made.copy = copy;
     made.score_listed = score_listed;
