@@ -36,8 +36,11 @@ constexpr int64_t kNamedPerResult = 8;
 constexpr int64_t kLeastNamed = 512;
 constexpr int64_t kRowsPerNamed = 64;
 /// Lists with so many queries, on average, are scanned by tiles: one of them wants nearly every row
-/// decoded.
+/// decoded. Longer lists need more: a query takes sketches as long as tiles take to decode so many
+/// rows and a share of the list's, for 16 queries or fewer (docs/dev/gpu.md, "Lists").
 constexpr int64_t kTileQueriesPerList = 12;
+constexpr int64_t kSketchQueryRows = 163;
+constexpr int64_t kSketchQueryShare = 48;
 /// The most memory of the device for the queries of a group, unless one query needs more.
 constexpr size_t kGroupBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
@@ -144,7 +147,10 @@ class ListGroupSearch {
       const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
       if (seeds < plan.nprobe) plan.seeds = seeds;
     }
-    const bool by_sketches = is_bounded() && nq * plan.nprobe < kTileQueriesPerList * lists_.count;
+    const int64_t queries = nq * plan.nprobe / lists_.count;  // of a list
+    const bool few_queries = queries < kTileQueriesPerList ||
+                             queries * (kSketchQueryRows + mean / kSketchQueryShare) < mean;
+    const bool by_sketches = is_bounded() && few_queries;
     plan.scan = plan_list_scan(code_, *index_.lists(), nq, plan.nprobe, by_sketches,
                                index_.multiprocessors());
     return plan;

@@ -71,7 +71,7 @@ class StagedRows {
       if (is_whole) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
       } else {
-        copy_last(to, from);
+        copy_last(to, from, end_);
       }
       from += 32 * kPieceBytes;
       // Four lines on, pieces are swapped with those four away.
@@ -96,13 +96,14 @@ class StagedRows {
   __device__ static void release() { __syncwarp(); }
 
  private:
-  /// Bytes before the end, then zeros.
-  __device__ __noinline__ void copy_last(uint32_t to, const uint8_t* from) const {
-    const int64_t left = end_ - from;
-    const uint32_t bytes =
-        left >= kPieceBytes ? kPieceBytes : static_cast<uint32_t>(left > 0 ? left : 0);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-                 "l"(left > 0 ? from : next_), "r"(bytes));
+  /// Words before the end, then zeros: an array may end within a piece.
+  __device__ static __noinline__ void copy_last(uint32_t to, const uint8_t* from,
+                                                const uint8_t* end) {
+#pragma unroll
+    for (uint32_t i = 0; i < kPieceBytes; i += 4) {
+      const uint32_t word = from + i < end ? *reinterpret_cast<const uint32_t*>(from + i) : 0;
+      asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + i), "r"(word) : "memory");
+    }
   }
 
   const uint8_t* next_;

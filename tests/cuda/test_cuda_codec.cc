@@ -260,6 +260,35 @@ TEST_CASE("codes, weights and scores in the device's memory", "[cuda]") {
   CHECK(sums == heads.sums_on_device(1, weights));
 }
 
+TEST_CASE("codes may lie anywhere, and rows end where they end", "[cuda]") {
+  const std::string spec =
+      GENERATE("Polar0.5", "Polar2.5", "Polar4", "Polar4.5", "PolarPair4x4", "PolarTree4.2.2.2");
+  // One segment, three, which leave lanes without one, and the most that a warp has lanes for.
+  const int dim = GENERATE(64, 192, 2048);
+  const size_t shift = GENERATE(size_t{0}, size_t{1}, size_t{4}, size_t{16});
+  CAPTURE(spec, dim, shift);
+  const int64_t n = 77;
+  const Heads heads(spec, dim, POLAR_METRIC_INNER_PRODUCT, 2, n);
+  std::vector<uint8_t> shifted(shift, 0xff);
+  shifted.insert(shifted.end(), heads.codes.begin(), heads.codes.end());
+  const DeviceArray<uint8_t> codes(shifted);
+  for (const int64_t count : {1, 2, 3, 6}) {
+    CAPTURE(count);
+    const std::vector<float> queries = normal_numbers(2 * count * dim, 57);
+    std::vector<float> scores(static_cast<size_t>(2 * count * n), 77.0F);
+    require_ok(polar_cuda_codec_score(heads.device.get(), 2, count, queries.data(), n,
+                                      codes.data() + shift, heads.codes.size(), nullptr,
+                                      scores.data()));
+    CHECK(relative_error(scores, heads.scores_on_cpu(count, queries)) < kFloatSums);
+    const std::vector<float> weights = normal_numbers(2 * count * n, 58);
+    std::vector<float> sums(static_cast<size_t>(2 * count * dim), 77.0F);
+    require_ok(polar_cuda_codec_combine(heads.device.get(), 2, count, weights.data(), n,
+                                        codes.data() + shift, heads.codes.size(), nullptr,
+                                        sums.data()));
+    CHECK(relative_error(sums, heads.sums_on_cpu(count, weights)) < kFloatSums);
+  }
+}
+
 TEST_CASE("no rows, no heads, and arguments", "[cuda]") {
   const Heads heads("PolarTree4.2.2.2", 64, POLAR_METRIC_INNER_PRODUCT, 2, 10);
   const std::vector<float> queries(128, 1.0F);
