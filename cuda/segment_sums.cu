@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kRowThreads, kSumBlocks<kVectors>)
   }
 
   // In the place of the rows: the sums of each warp, by pairs.
-  auto* of_warps = reinterpret_cast<float*>(shared);
+  auto* warp_sums = reinterpret_cast<float*>(shared);
   const int width = rows.units * kUnitValues + 1;
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
@@ -104,10 +104,10 @@ __global__ void __launch_bounds__(kRowThreads, kSumBlocks<kVectors>)
     }
     __syncthreads();
     if (lane % lanes.rows == 0 && lane / lanes.rows < lanes.segments) {
-      float* to = of_warps + warp * width + segment * kSegmentValues;
+      float* to = warp_sums + warp * width + segment * kSegmentValues;
 #pragma unroll
       for (int i = 0; i < kSegmentValues; ++i) to[i] = sums[v][i];
-      if (lane == 0) of_warps[warp * width + width - 1] = weight_sums[v];
+      if (lane == 0) warp_sums[warp * width + width - 1] = weight_sums[v];
     }
     __syncthreads();
     float* parts = job.parts + ((first_vector + v) * gridDim.x + blockIdx.x) * width;
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kRowThreads, kSumBlocks<kVectors>)
       const bool is_weight = i == width - 1;
       const int place = is_weight ? i : Decoder::place_of(i);
       float sum = 0;
-      for (int w = 0; w < kRowWarps; ++w) sum += of_warps[w * width + place];
+      for (int w = 0; w < kRowWarps; ++w) sum += warp_sums[w * width + place];
       parts[i] = is_weight ? sum : sum * Decoder::column_scale(rows, i);
     }
   }
