@@ -2,6 +2,7 @@
 #include "src/scan/model/link_estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +16,18 @@ namespace polarquant {
 namespace {
 
 float finite_or_0(float value) { return std::isfinite(value) ? value : 0; }
+
+/// round_link_values of each byte: a division and an unpredictable sign for each coordinate took a
+/// twelfth of a search of few nodes.
+constexpr auto kLinkValues = [] {
+  std::array<int8_t, 256> rounded{};
+  for (size_t byte = 0; byte < rounded.size(); ++byte) {
+    const int scaled = 2 * kMostLinkValue * static_cast<int8_t>(byte);
+    rounded[byte] =
+        static_cast<int8_t>((scaled + (scaled < 0 ? -kMaxInt8 : kMaxInt8)) / (2 * kMaxInt8));
+  }
+  return rounded;
+}();
 
 }  // namespace
 
@@ -99,9 +112,8 @@ int byte_of(float value, float unit, int most) {
 
 void round_link_values(const ScanQuery& query, int signs, int8_t* values) {
   for (int j = 0; j < signs; ++j) {
-    const int scaled = 2 * kMostLinkValue * query.values[static_cast<size_t>(j)];
-    values[j] =
-        static_cast<int8_t>((scaled + (scaled < 0 ? -kMaxInt8 : kMaxInt8)) / (2 * kMaxInt8));
+    const int8_t value = query.values[static_cast<size_t>(j)];
+    values[j] = kLinkValues[static_cast<uint8_t>(value)];
   }
 }
 
