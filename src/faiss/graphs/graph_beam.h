@@ -65,72 +65,71 @@ class SeenNodes {
   std::vector<int32_t> seen_;
 };
 
-/// The `size` best nodes so far, in order, and which of them were expanded. Sorted arrays: few
+/// The `size` best nodes so far, in order, and which of them were expanded. A sorted array: few
 /// nodes are good enough to enter, and a memmove for each is the least work.
 class GraphBeam {
  public:
   void begin(int64_t size) {
     size_ = static_cast<size_t>(size);
-    keys_.clear();
     nodes_.clear();
     next_ = 0;
   }
   /// Keys above it do not enter.
   float worst_key() const {
-    return nodes_.size() == size_ ? keys_.back() : std::numeric_limits<float>::infinity();
+    return nodes_.size() == size_ ? nodes_.back().key : std::numeric_limits<float>::infinity();
   }
   /// Whether the node enters: the smaller key is the better one, the lower id where keys are equal.
   bool insert(float key, int32_t id) {
     if (key > worst_key()) return false;
     size_t at = place_of(key);
-    while (at < nodes_.size() && keys_[at] == key && nodes_[at].id < id) ++at;
+    while (at < nodes_.size() && nodes_[at].key == key && nodes_[at].id() < id) ++at;
     if (at == size_) return false;
-    if (nodes_.size() == size_) {
-      keys_.pop_back();
-      nodes_.pop_back();
-    }
-    keys_.insert(keys_.begin() + static_cast<ptrdiff_t>(at), key);
-    nodes_.insert(nodes_.begin() + static_cast<ptrdiff_t>(at), {id, false});
+    if (nodes_.size() == size_) nodes_.pop_back();
+    nodes_.insert(nodes_.begin() + static_cast<ptrdiff_t>(at), {key, id});
     next_ = std::min(next_, at);
     return true;
   }
   /// Whether there are nodes that were not expanded.
   bool has_next() {
-    while (next_ < nodes_.size() && nodes_[next_].expanded) ++next_;
+    while (next_ < nodes_.size() && nodes_[next_].is_expanded()) ++next_;
     return next_ < nodes_.size();
   }
   /// The best of them, which then counts as expanded; there must be one.
   int32_t expand_next() {
     has_next();
-    nodes_[next_].expanded = true;
-    return nodes_[next_].id;
+    const int32_t id = nodes_[next_].id();
+    nodes_[next_].marked_id = ~id;
+    return id;
   }
   /// visit(node) for those that would be expanded next, up to `count`.
   template <typename Visit>
   void for_next(int count, const Visit& visit) const {
     for (size_t at = next_; at < nodes_.size() && count > 0; ++at) {
-      if (nodes_[at].expanded) continue;
-      visit(nodes_[at].id);
+      if (nodes_[at].is_expanded()) continue;
+      visit(nodes_[at].id());
       --count;
     }
   }
 
   size_t size() const { return nodes_.size(); }
-  int32_t id(size_t at) const { return nodes_[at].id; }
-  float key(size_t at) const { return keys_[at]; }
+  int32_t id(size_t at) const { return nodes_[at].id(); }
+  float key(size_t at) const { return nodes_[at].key; }
 
  private:
   struct Node {
-    int32_t id;
-    bool expanded;
+    float key;
+    int32_t marked_id;  // ~id once it was expanded
+
+    bool is_expanded() const { return marked_id < 0; }
+    int32_t id() const { return is_expanded() ? ~marked_id : marked_id; }
   };
 
   /// The first place whose key is at least `key`; without branches, which are not predictable.
   size_t place_of(float key) const {
     size_t first = 0;
-    for (size_t count = keys_.size(); count > 0;) {
+    for (size_t count = nodes_.size(); count > 0;) {
       const size_t half = (count + 1) / 2;
-      first += keys_[first + half - 1] < key ? half : 0;
+      first += nodes_[first + half - 1].key < key ? half : 0;
       count -= half;
     }
     return first;
@@ -138,7 +137,6 @@ class GraphBeam {
 
   size_t size_ = 0;
   size_t next_ = 0;  // nodes before it were expanded
-  std::vector<float> keys_;
   std::vector<Node> nodes_;
 };
 

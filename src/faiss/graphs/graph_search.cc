@@ -50,6 +50,7 @@ struct GraphMemory {
   std::vector<int32_t> waiting;  // whose signs are on their way
   std::vector<int32_t> good;     // whose codes are on their way
   std::vector<float> keys;
+  std::vector<int32_t> slots;  // of neighbours in a record that are near enough
 };
 
 /// One thread's searches of a graph.
@@ -217,16 +218,30 @@ class GraphSearch {
         graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
     for (; left > 0 && beam_.has_next(); --left) {
       const int32_t node = beam_.expand_next();
+      // All of its lines at once: it may have come into the beam just now.
+      scorer_->fetch_record(node);
       // One at a time: the core has no more lines under way than those of one record.
       beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record(next); });
       const RowScorer::LinkScores scores = scorer_->score_links(node);
       const float key = key_of_score(scores.similarity, true);
       if (key <= kept_.worst_key()) kept_.push({key, node});
-      for (int i = 0; i < scores.slots && scores.links[i] >= 0; ++i) {
-        const float estimate = -scores.similarities[i];
-        if (!(estimate <= beam_.worst_key()) || !seen_.add(scores.links[i])) continue;
-        beam_.insert(estimate, scores.links[i]);
-      }
+      insert_near(scores);
+    }
+  }
+  void insert_near(const RowScorer::LinkScores& scores) {
+    const float worst_key = beam_.worst_key();
+    slots_.resize(static_cast<size_t>(scores.slots));
+    size_t count = 0;
+    // No branches: which neighbours are near is not predictable.
+    for (int i = 0; i < scores.slots && scores.links[i] >= 0; ++i) {
+      slots_[count] = i;
+      count += -scores.similarities[i] <= worst_key ? 1 : 0;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const int slot = slots_[i];
+      const float estimate = -scores.similarities[slot];
+      if (estimate <= beam_.worst_key() && seen_.add(scores.links[slot]))
+        beam_.insert(estimate, scores.links[slot]);
     }
   }
 
@@ -289,6 +304,7 @@ class GraphSearch {
   std::vector<int32_t>& waiting_ = memory_->waiting;
   std::vector<int32_t>& good_ = memory_->good;
   std::vector<float>& keys_ = memory_->keys;
+  std::vector<int32_t>& slots_ = memory_->slots;
 };
 
 }  // namespace

@@ -29,14 +29,15 @@ void make_tables(const int8_t* values, int signs, LinkTables* tables) {
   }
 }
 
-void sum_group(const LinkTables& tables, const uint8_t* group, size_t bytes, int32_t* sums) {
+void sum_group(const LinkTables& tables, const uint8_t* group, size_t bytes, uint16_t* sums) {
   for (int i = 0; i < kLinkGroup; ++i) {
-    sums[i] = -2 * LinkTables::kOffset * static_cast<int>(bytes);
+    int sum = 0;
     for (size_t t = 0; t < bytes; ++t) {
       const uint8_t signs = group[t * kLinkGroup + static_cast<size_t>(i)];
-      sums[i] += tables.low[t * LinkTables::kEntries + (signs & 15)] +
-                 tables.high[t * LinkTables::kEntries + (signs >> 4)];
+      sum += tables.low[t * LinkTables::kEntries + (signs & 15)] +
+             tables.high[t * LinkTables::kEntries + (signs >> 4)];
     }
+    sums[i] = static_cast<uint16_t>(sum);
   }
 }
 
@@ -64,8 +65,41 @@ HWY_ATTR void make_tables(const int8_t* values, int signs, LinkTables* tables) {
   }
 }
 
+/// Stores what 8 even and 8 odd neighbours add up to, over all blocks of 8, in the neighbours' order.
+template <class D, class V>
+HWY_ATTR HWY_INLINE void store_sums(D d, V even, V odd, uint16_t* sums) {
+#if HWY_HAVE_SCALABLE
+  alignas(64) uint16_t parts[2][2 * kLinkGroup];
+  hn::Store(even, d, parts[0]);
+  hn::Store(odd, d, parts[1]);
+  for (size_t i = 0; i < kLinkGroup; ++i) {
+    sums[i] = 0;
+    for (size_t part = i / 2; part < hn::Lanes(d); part += kLinkGroup / 2)
+      sums[i] = static_cast<uint16_t>(sums[i] + parts[i % 2][part]);
+  }
+#else
+  if constexpr (hn::MaxLanes(d) > kLinkGroup / 2) {
+    const hn::Half<D> half;
+    store_sums(half, hn::Add(hn::LowerHalf(half, even), hn::UpperHalf(half, even)),
+               hn::Add(hn::LowerHalf(half, odd), hn::UpperHalf(half, odd)), sums);
+  } else {
+    const auto low = hn::InterleaveLower(d, even, odd);
+    const auto high = hn::InterleaveUpper(d, even, odd);
+#if HWY_MAX_BYTES >= 32
+    // One store: two would be waited for by the load of all.
+    const hn::Twice<D> all;
+    hn::Store(hn::Combine(all, high, low), all, sums);
+#else
+    hn::Store(low, d, sums);
+    hn::Store(high, d, sums + kLinkGroup / 2);
+#endif
+  }
+#endif
+}
+
+/// Sums of a group's entries: 2·kOffset for each byte more than those of the values.
 HWY_ATTR HWY_INLINE void sum_group(const LinkTables& tables, const uint8_t* group, size_t bytes,
-                                   int32_t* sums) {
+                                   uint16_t* sums) {
   const hn::CappedTag<uint8_t, 16 * kLinkSignBytes> d;
   const hn::Repartition<uint16_t, decltype(d)> dw;
   const size_t lanes = hn::Lanes(d);
@@ -83,19 +117,7 @@ HWY_ATTR HWY_INLINE void sum_group(const LinkTables& tables, const uint8_t* grou
     even = hn::Add(even, hn::And(both, low_half));
     odd = hn::Add(odd, hn::ShiftRight<8>(both));
   }
-  alignas(64) uint16_t parts[2][32];
-  hn::Store(even, dw, parts[0]);
-  hn::Store(odd, dw, parts[1]);
-  const int offset = 2 * LinkTables::kOffset * static_cast<int>(bytes);
-  for (size_t i = 0; i < kLinkGroup / 2; ++i) {
-    int32_t sum[2] = {-offset, -offset};
-    for (size_t part = i; part < lanes / 2; part += kLinkGroup / 2) {
-      sum[0] += parts[0][part];
-      sum[1] += parts[1][part];
-    }
-    sums[2 * i] = sum[0];
-    sums[2 * i + 1] = sum[1];
-  }
+  store_sums(dw, even, odd, sums);
 }
 
 #endif
@@ -104,18 +126,21 @@ HWY_ATTR void estimate(const LinkTables& tables, const LinkRecordLayout& layout,
                        const uint8_t* record, const LinkScale& scale, float* similarities) {
   const hn::CappedTag<float, kLinkGroup> df;
   const hn::RebindToSigned<decltype(df)> di;
+  const hn::Rebind<uint16_t, decltype(df)> du16;
   const hn::Rebind<uint8_t, decltype(df)> du8;
   const hn::Rebind<int8_t, decltype(df)> di8;
   const auto node = hn::Set(df, scale.node);
   const auto slope = hn::Set(df, scale.slope);
   const auto constant = hn::Set(df, scale.constant);
   const auto bias = hn::Set(df, scale.bias);
+  const auto offset =
+      hn::Set(di, 2 * LinkTables::kOffset * static_cast<int>(layout.sign_bytes()));
   const uint8_t* slopes = record + layout.slopes_offset();
   const auto* constants = reinterpret_cast<const int8_t*>(record + layout.constants_offset());
   const auto* biases = reinterpret_cast<const int8_t*>(record + layout.biases_offset());
   const auto slots = static_cast<size_t>(layout.slots());
   for (size_t first = 0; first < slots; first += kLinkGroup) {
-    alignas(64) int32_t sums[kLinkGroup];
+    alignas(64) uint16_t sums[kLinkGroup];
     sum_group(tables, record + first / kLinkGroup * layout.group_bytes(), layout.sign_bytes(),
               sums);
     for (size_t i = 0; i < kLinkGroup; i += hn::Lanes(df)) {
@@ -124,7 +149,8 @@ HWY_ATTR void estimate(const LinkTables& tables, const LinkRecordLayout& layout,
         return hn::ConvertTo(df, hn::PromoteTo(di, hn::LoadU(di8, bytes + slot)));
       };
       const auto factors = hn::PromoteTo(di, hn::LoadU(du8, slopes + slot));
-      const auto sum = hn::ConvertTo(df, hn::Mul(factors, hn::Load(di, sums + i)));
+      const auto values = hn::Sub(hn::PromoteTo(di, hn::Load(du16, sums + i)), offset);
+      const auto sum = hn::ConvertTo(df, hn::Mul(factors, values));
       // Not by MulAdd, which rounds once where a machine can.
       auto estimate = hn::Add(node, hn::Mul(slope, sum));
       estimate = hn::Add(estimate, hn::Mul(constant, promoted(constants)));
