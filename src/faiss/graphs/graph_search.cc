@@ -220,8 +220,7 @@ class GraphSearch {
       const int32_t node = beam_.expand_next();
       // All of its lines at once: it may have come into the beam just now.
       scorer_->fetch_record(node);
-      // One at a time: the core has no more lines under way than those of one record.
-      beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record(next); });
+      beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record_start(next); });
       const RowScorer::LinkScores scores = scorer_->score_links(node);
       const float key = key_of_score(scores.similarity, true);
       if (key <= kept_.worst_key()) kept_.push({key, node});

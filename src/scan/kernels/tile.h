@@ -43,17 +43,19 @@ inline int64_t id_of(const ScanTile& tile, uint32_t row) {
 /// time. What is fetched further ahead than a core has lines under way is waited for
 /// (docs/dev/tuning.md, "Kernels").
 inline constexpr int kFetchAhead = 24;
+inline constexpr int kFirstLevel = 3;  // of caches, as __builtin_prefetch has them
+inline constexpr int kSecondLevel = 2;
 /// Fetches into the second-level cache, which has more lines under way than the first
 /// (docs/dev/tuning.md, "Kernels").
 ///
 /// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
+template <int kLevel = kSecondLevel>
 HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   constexpr size_t kLine = 64;
-  constexpr int kSecondLevel = 2;
   if (bytes == 0) return;
   // As many lines for every row: where a row begins in its line is not predictable.
-  for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at, 0, kSecondLevel);
-  __builtin_prefetch(data + bytes - 1, 0, kSecondLevel);
+  for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at, 0, kLevel);
+  __builtin_prefetch(data + bytes - 1, 0, kLevel);
 }
 /// Fetches what a score reads of a row: its signs from a word on, and so much of its payload.
 HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t payload_bytes,

@@ -52,8 +52,10 @@ class RowScorer {
   virtual void begin_links() {}
   /// Valid until the next call.
   virtual LinkScores score_links(int32_t /*row*/) { return {}; }
-  /// Begins to fetch what score_links reads.
+  /// Begins to fetch what score_links reads, of a row that it is about to be called for.
   virtual void fetch_record(int32_t /*row*/) const {}
+  /// The first part of it, of the row after that.
+  virtual void fetch_record_start(int32_t /*row*/) const {}
 };
 
 /// By decoding rows to floats: for any store. Both are borrowed.
