@@ -65,19 +65,10 @@ HWY_ATTR void make_tables(const int8_t* values, int signs, LinkTables* tables) {
   }
 }
 
-/// Stores what 8 even and 8 odd neighbours add up to, over all blocks of 8, in the neighbours' order.
+/// Stores what 8 even and 8 odd neighbours add up to, over all blocks of 8, in the neighbours'
+/// order.
 template <class D, class V>
 HWY_ATTR HWY_INLINE void store_sums(D d, V even, V odd, uint16_t* sums) {
-#if HWY_HAVE_SCALABLE
-  alignas(64) uint16_t parts[2][2 * kLinkGroup];
-  hn::Store(even, d, parts[0]);
-  hn::Store(odd, d, parts[1]);
-  for (size_t i = 0; i < kLinkGroup; ++i) {
-    sums[i] = 0;
-    for (size_t part = i / 2; part < hn::Lanes(d); part += kLinkGroup / 2)
-      sums[i] = static_cast<uint16_t>(sums[i] + parts[i % 2][part]);
-  }
-#else
   if constexpr (hn::MaxLanes(d) > kLinkGroup / 2) {
     const hn::Half<D> half;
     store_sums(half, hn::Add(hn::LowerHalf(half, even), hn::UpperHalf(half, even)),
@@ -94,7 +85,6 @@ HWY_ATTR HWY_INLINE void store_sums(D d, V even, V odd, uint16_t* sums) {
     hn::Store(high, d, sums + kLinkGroup / 2);
 #endif
   }
-#endif
 }
 
 /// Sums of a group's entries: 2·kOffset for each byte more than those of the values.
@@ -133,8 +123,7 @@ HWY_ATTR void estimate(const LinkTables& tables, const LinkRecordLayout& layout,
   const auto slope = hn::Set(df, scale.slope);
   const auto constant = hn::Set(df, scale.constant);
   const auto bias = hn::Set(df, scale.bias);
-  const auto offset =
-      hn::Set(di, 2 * LinkTables::kOffset * static_cast<int>(layout.sign_bytes()));
+  const auto offset = hn::Set(di, 2 * LinkTables::kOffset * static_cast<int>(layout.sign_bytes()));
   const uint8_t* slopes = record + layout.slopes_offset();
   const auto* constants = reinterpret_cast<const int8_t*>(record + layout.constants_offset());
   const auto* biases = reinterpret_cast<const int8_t*>(record + layout.biases_offset());
