@@ -49,7 +49,8 @@ constexpr const char* kDescriptions[] = {
     "Polar2",           "IDMap2,Polar4", "PCA12,Polar4",     "IVF4,Polar4",   "IVF4_HNSW4,Polar4",
     "IVF4(Polar8),SQ8", "HNSW8,Polar2",  "NSG8,Polar2",      "Polar2,RFlat",  "SQ4,Refine(Polar8)",
     "IDMap2,Flat",      "IVF4,PQ4x4np",  "OPQ4,IVF4,Polar4", "L2norm,Polar4", "IVF4,Flat,RFlat",
-    "PQ4x4fs",          "RR8,SQfp16",    "HNSW4_2+PQ2",      "LSH",           "IMI2x2,Polar4"};
+    "PQ4x4fs",          "RR8,SQfp16",    "HNSW4_2+PQ2",      "LSH",           "IMI2x2,Polar4",
+    "HNSW8x,Polar8"};
 
 void write_descriptions(const std::string& root) {
   const Corpus corpus(root, "factory_string");
@@ -113,6 +114,8 @@ constexpr StoredKind kStored[] = {{"Polar2", 20, false},
                                   {"IVF4,Polar2,RFlat", 20, false},
                                   {"HNSW8,Polar2", 30, false},
                                   {"IDMap2,HNSW8,Polar2", 20, true},
+                                  {"HNSW8x,Polar8", 30, false},
+                                  {"HNSW4x,Polar2", 20, false, true},
                                   {"NSG8,Polar2", 70, false},
                                   {"IDMap2,Flat", 10, true},
                                   {"Flat", 10, false},
