@@ -81,6 +81,39 @@ TEST_CASE("A graph in records finds what a flat search of its codes does, with i
   set_default_threads(before);
 }
 
+TEST_CASE("Queries of a batch find in records what each finds alone", "[faiss][graph]") {
+  const std::string description = GENERATE("HNSW8x,Polar8", "HNSW20x,Polar2");
+  const bool by_distance = GENERATE(true, false);
+  CAPTURE(description, by_distance);
+  const auto index = index_factory(kDim, description, ::faiss::METRIC_INNER_PRODUCT);
+  const std::vector<float> x = clustered_rows(kRows, kDim, 1);
+  index->train(kRows, x.data());
+  index->add(kRows, x.data());
+  ::faiss::SearchParametersHNSW params;
+  params.efSearch = 20;
+  params.check_relative_distance = by_distance;
+  const std::vector<float> queries = clustered_rows(23, kDim, 2);
+  Found alone;
+  for (size_t query = 0; query < 23; ++query) {
+    const auto* first = queries.data() + query * kDim;
+    const Found found = find(*index, std::vector<float>(first, first + kDim), kK, &params);
+    alone.labels.insert(alone.labels.end(), found.labels.begin(), found.labels.end());
+    alone.distances.insert(alone.distances.end(), found.distances.begin(), found.distances.end());
+  }
+  const int before = default_threads();
+  for (const int threads : {1, 2, 3}) {
+    set_default_threads(threads);
+    for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 23}) {
+      CAPTURE(threads, count);
+      const Found found = find(
+          *index, std::vector<float>(queries.data(), queries.data() + count * kDim), kK, &params);
+      CHECK(std::equal(found.labels.begin(), found.labels.end(), alone.labels.begin()));
+      CHECK(std::equal(found.distances.begin(), found.distances.end(), alone.distances.begin()));
+    }
+  }
+  set_default_threads(before);
+}
+
 TEST_CASE("Records follow adds, removals and updates", "[faiss][graph]") {
   const std::string description = GENERATE("HNSW8x,Polar4", "HNSW12x,Polar8");
   CAPTURE(description);

@@ -41,6 +41,9 @@ constexpr int kExpandedTogether = 2;
 /// and left out by their scores.
 constexpr float kLevelError = .01F;
 
+/// Searches through records that one thread makes in turn: .93 of the time of one after another.
+constexpr int64_t kSearchesInTurn = 4;
+
 /// What searches of one thread work in.
 struct GraphMemory {
   SeenNodes seen;
@@ -68,13 +71,37 @@ class GraphSearch {
         reads_records_(!collects_ && rows.codes().records_are_written()),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
-  /// The best that a search for k finds, or all within the radius and few others, with their
-  /// scores.
-  std::vector<Neighbor> find(const float* query, float radius) {
+  // A search is in parts, so that those of several queries may go on in turn: each then waits for
+  // memory while the core is with others.
+
+  /// All but the walk through records. in_turn: others come between two calls of expand_record.
+  void begin(const float* query, float radius, bool in_turn) {
+    query_ = query;
+    in_turn_ = in_turn;
+    left_ = 0;
     if (goal_.is_range) set_limit(query, radius);
     kept_ = collector();
     if (filter_.walks()) walk(query);
-    if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
+  }
+  /// A step of the walk through records; false where there is none left.
+  bool expand_record() {
+    if (left_ == 0 || !beam_.has_next()) return false;
+    --left_;
+    const int32_t node = beam_.expand_next();
+    // All of its lines at once: it may have come into the beam just now.
+    scorer_->fetch_record(node);
+    if (!in_turn_) begin_next_record();
+    const RowScorer::LinkScores scores = scorer_->score_links(node);
+    const float key = key_of_score(scores.similarity, true);
+    if (key <= kept_.worst_key()) kept_.push({key, node});
+    insert_near(scores);
+    if (in_turn_) begin_next_record();
+    return true;
+  }
+  /// The best that a search for k finds, or all within the radius and few others, with their
+  /// scores.
+  std::vector<Neighbor> finish() {
+    if (filter_.gathers_after(kept_.neighbors().size())) gather(query_);
     std::vector<Neighbor> found =
         collects_ || reads_records_ ? kept_.neighbors() : beam_neighbors();
     for (Neighbor& candidate : found) {
@@ -111,7 +138,7 @@ class GraphSearch {
     scorer_->set_query(query, kExactness);
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
-    if (reads_records_) return search_records(nearest);
+    if (reads_records_) return begin_records(nearest);
     search_level_0(nearest);
     if (goal_.is_range) expand_inside();
   }
@@ -208,24 +235,18 @@ class GraphSearch {
   /// The search of SymphonyQG (arXiv 2411.12229, algorithm 1): nodes wait in the beam by what signs
   /// say of them, and are scored by their codes when they are expanded. A node enters the beam
   /// once, with the first estimate that is good enough.
-  void search_records(Nearest start) {
+  void begin_records(Nearest start) {
     scorer_->begin_links();
     seen_.begin(nodes_);
     beam_.begin(filter_.ef());
     seen_.add(start.node);
     beam_.insert(start.key, start.node);
-    int64_t left =
-        graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
-    for (; left > 0 && beam_.has_next(); --left) {
-      const int32_t node = beam_.expand_next();
-      // All of its lines at once: it may have come into the beam just now.
-      scorer_->fetch_record(node);
-      beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record_start(next); });
-      const RowScorer::LinkScores scores = scorer_->score_links(node);
-      const float key = key_of_score(scores.similarity, true);
-      if (key <= kept_.worst_key()) kept_.push({key, node});
-      insert_near(scores);
-    }
+    left_ = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
+    if (in_turn_) begin_next_record();
+  }
+  /// Begins to fetch what is read next, unless a nearer node comes into the beam.
+  void begin_next_record() const {
+    beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record_start(next); });
   }
   void insert_near(const RowScorer::LinkScores& scores) {
     const float worst_key = beam_.worst_key();
@@ -290,7 +311,10 @@ class GraphSearch {
   bool collects_;  // what it finds is not just the best nodes of the beam
   bool higher_is_nearer_;
   const Codec& codec_;
-  float limit_ = 0;  // the largest key that may be within the radius
+  const float* query_ = nullptr;
+  bool in_turn_ = false;
+  int64_t left_ = 0;  // nodes that a walk through records may still expand
+  float limit_ = 0;   // the largest key that may be within the radius
   int64_t nodes_;
   bool reads_records_;
   std::unique_ptr<RowScorer> scorer_;
@@ -305,6 +329,25 @@ class GraphSearch {
   std::vector<float>& keys_ = memory_->keys;
   std::vector<int32_t>& slots_ = memory_->slots;
 };
+
+/// Of queries from `first` on, one for each search.
+void search_in_turn(std::span<const std::unique_ptr<GraphSearch>> searches,
+                    const SearchRequest& request, int dim, int64_t first, ResultWriter* writer) {
+  for (size_t i = 0; i < searches.size(); ++i) {
+    const int64_t query = first + static_cast<int64_t>(i);
+    searches[i]->begin(request.queries + query * int64_t{dim}, request.goal.radius_of(query),
+                       searches.size() > 1);
+  }
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (const auto& search : searches)
+      if (search->expand_record()) goes_on = true;
+  }
+  for (size_t i = 0; i < searches.size(); ++i) {
+    std::vector<Neighbor> found = searches[i]->finish();
+    writer->write(0, first + static_cast<int64_t>(i), found);
+  }
+}
 
 }  // namespace
 
@@ -324,18 +367,23 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
     return;
   writer.begin_group(n);
   const int threads = thread_count(0, n);
-  std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
+  const int64_t in_turn =
+      std::clamp<int64_t>(rows.codes().records_are_written() ? n / threads : 1, 1, kSearchesInTurn);
+  std::vector<std::vector<std::unique_ptr<GraphSearch>>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(n));
-  parallel_for(n, threads, [&](int64_t query, int thread) {
-    std::vector<Neighbor> found;
+  parallel_for((n + in_turn - 1) / in_turn, threads, [&](int64_t group, int thread) {
+    const int64_t first = group * in_turn;
+    const int64_t count = std::min(in_turn, n - first);
     if (rows.ntotal > 0) {
-      auto& search = searches[static_cast<size_t>(thread)];
-      if (search == nullptr)
-        search = std::make_unique<GraphSearch>(graph, rows, request.goal, filter);
-      found = search->find(request.queries + query * rows.d, request.goal.radius_of(query));
+      auto& own = searches[static_cast<size_t>(thread)];
+      while (std::ssize(own) < count)
+        own.push_back(std::make_unique<GraphSearch>(graph, rows, request.goal, filter));
+      search_in_turn({own.data(), static_cast<size_t>(count)}, request, rows.d, first, &writer);
+    } else {
+      std::vector<Neighbor> none;
+      for (int64_t i = 0; i < count; ++i) writer.write(0, first + i, none);
     }
-    writer.write(0, query, found);
-    progress.advance(1);
+    progress.advance(static_cast<double>(count));
   });
   writer.end_group();
 }
