@@ -380,8 +380,10 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
         own.push_back(std::make_unique<GraphSearch>(graph, rows, request.goal, filter));
       search_in_turn({own.data(), static_cast<size_t>(count)}, request, rows.d, first, &writer);
     } else {
-      std::vector<Neighbor> none;
-      for (int64_t i = 0; i < count; ++i) writer.write(0, first + i, none);
+      for (int64_t i = 0; i < count; ++i) {
+        std::vector<Neighbor> none;
+        writer.write(0, first + i, none);
+      }
     }
     progress.advance(static_cast<double>(count));
   });
