@@ -159,10 +159,13 @@ void IndexBuilder::write_part() {
 void IndexBuilder::finish() {
   require_unfinished("finish");
   write_part();
-  JoinedFiles files(JoinedFiles::Use::writing);
-  if (parts_ == 0) files.add(folder_.state_path());
-  for (int64_t number = 1; number <= parts_; ++number) files.add(folder_.part_path(number));
-  files.write(path_);
+  {
+    // Closed before they are removed: Windows removes no file that is mapped.
+    JoinedFiles files(JoinedFiles::Use::writing);
+    if (parts_ == 0) files.add(folder_.state_path());
+    for (int64_t number = 1; number <= parts_; ++number) files.add(folder_.part_path(number));
+    files.write(path_);
+  }
   index_.reset();
   folder_.remove();
 }

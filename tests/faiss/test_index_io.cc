@@ -14,6 +14,7 @@
 #include "src/scan/stores/row_store.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
+#include "tests/support/system_texts.h"
 #include "tests/support/temporary_folder.h"
 
 namespace polarquant::test {
@@ -382,9 +383,11 @@ TEST_CASE("A file of rows that another index encoded is read, whatever its flag 
 TEST_CASE("What cannot be written or read is said by name", "[faiss][io]") {
   const TemporaryFolder folder;
   const auto index = make_stored({"Polar2", 64, 20}, kL2);
-  require_faiss_error("No such file", [&] { write_index(*index, folder.file("no/such/folder")); });
+  const std::string nowhere = folder.file("no/such/folder");
+  require_faiss_error(text_of_missing(nowhere), [&] { write_index(*index, nowhere); });
   require_faiss_error("not a regular file", [&] { write_index(*index, folder.file("")); });
-  require_faiss_error("No such file", [&] { read_index(folder.file("none")); });
+  const std::string none = folder.file("none");
+  require_faiss_error(text_of_missing(none), [&] { read_index(none); });
   require_faiss_error("is not a regular file", [&] { read_index(folder.file("")); });
   const std::string empty = folder.write("empty", "");
   ReadOptions options;
