@@ -100,9 +100,11 @@ void PartsFolder::clear() const {
   }
 }
 
-void PartsFolder::remove() const {
+void PartsFolder::remove() {
   clear();
   remove_file(folder_ + "/lock");
+  // On Windows its name is there until it is closed, and the folder not empty.
+  lock_.reset();
   std::error_code error;
   fs::remove(platform::path_of(folder_), error);
 }

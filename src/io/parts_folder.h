@@ -27,8 +27,9 @@ class PartsFolder {
 
   /// Removes the state, then all parts and what was left of some. Throws io.
   void clear() const;
-  /// The same, and the folder, unless others put something in it.
-  void remove() const;
+  /// The same, and the folder, unless others put something in it. Others may build here from then
+  /// on.
+  void remove();
 
  private:
   const std::string folder_;

@@ -78,7 +78,7 @@ int64_t take(void* user, void* data, size_t bytes) {
 }
 
 std::string contents(const std::string& path) {
-  std::ifstream file(platform::path_of(path), std::ios::binary);
+  std::ifstream file(polarquant::platform::path_of(path), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
