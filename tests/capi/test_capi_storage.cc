@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/capi/capi_support.h"
-#include "tests/support/system_texts.h"
+#include "tests/support/systems.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace polarquant::test;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -85,6 +86,19 @@ TEST_CASE("loops inside loops, and of many threads at once, visit each index onc
   }
   for (std::thread& caller : callers) caller.join();
   CHECK(calls == 6 * 200 * 7);
+}
+
+TEST_CASE("loops visit each index once, whether their threads are awake, asleep or late",
+          "[core]") {
+  for (int loop = 0; loop < 600; ++loop) {
+    // More threads than most machines have CPUs: some are withdrawn before they begin.
+    const int threads = loop % 2 == 0 ? 2 : 16;
+    std::vector<int> visits(static_cast<size_t>(loop % 33));
+    parallel_for(std::ssize(visits), threads,
+                 [&](int64_t i, int) { ++visits[static_cast<size_t>(i)]; });
+    CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
+    if (loop % 50 == 0) std::this_thread::sleep_for(std::chrono::microseconds(loop * 5));
+  }
 }
 
 TEST_CASE("a thread that ends takes the threads of its loops with it", "[core]") {

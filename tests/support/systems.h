@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Texts of the system's own, which differ between systems and which errors of ours pass on.
+// What tests see differently on different systems.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,15 @@
 
 namespace polarquant::test {
 
-/// What the system says when `path` is opened for reading and is not there.
+/// Whether a file may be replaced or removed while it is mapped (docs/install.md, Windows).
+#ifdef _WIN32
+inline constexpr bool kMappedFilesMayGo = false;
+#else
+inline constexpr bool kMappedFilesMayGo = true;
+#endif
+
+/// What the system says, and errors of ours pass on, when `path` is opened for reading and is not
+/// there.
 inline std::string text_of_missing(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   std::string text = platform::system_error_text();
