@@ -20,11 +20,14 @@ set(CMAKE_C_COMPILER ${POLARQUANT_ZIG_TOOLS}/cc)
 set(CMAKE_CXX_COMPILER ${POLARQUANT_ZIG_TOOLS}/c++)
 set(CMAKE_AR ${POLARQUANT_ZIG_TOOLS}/ar)
 set(CMAKE_RANLIB ${POLARQUANT_ZIG_TOOLS}/ranlib)
-# Sanitizers and what debuggers read are on by default in zig, and not asked for here. A build that wants the latter has
-# -g in the flags of its kind, which come later. The C library and C++'s are compiled by zig with it nevertheless.
+# Sanitizers and what debuggers read are on by default in zig, and not asked for here; a build that wants the latter has
+# -g in the flags of its kind, which come later.
 set(CMAKE_C_FLAGS_INIT "-fno-sanitize=all -g0")
 set(CMAKE_CXX_FLAGS_INIT "-fno-sanitize=all -g0")
-set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
+if(CMAKE_SYSTEM_NAME STREQUAL Darwin)
+  # The linker signs the library, which is not to be changed later; others are stripped on their way into wheels.
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
+endif()
 if(POLARQUANT_TARGET MATCHES "-musl")
   # Programs would be static by default, and could not have the library under test.
   set(CMAKE_EXE_LINKER_FLAGS_INIT -dynamic)
