@@ -17,7 +17,8 @@ int default_threads() noexcept;
 void set_default_threads(int threads) noexcept;
 
 /// Calls body(thread) at once for thread 0, which is the caller, to threads − 1, and returns when
-/// all have. Fewer take part where the system gives no more threads. The body does not throw.
+/// all have. The body does not throw, and thread 0's returns when nothing is left to begin: fewer
+/// take part where the system gives no more threads, or does not run them by then.
 void run_on_threads(int threads, const std::function<void(int thread)>& body);
 
 }  // namespace polarquant

@@ -2,6 +2,7 @@
 // Teams of std::thread, in the place of OpenMP's.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -40,20 +41,30 @@ int initial_threads() noexcept {
   return threads;
 }
 
-/// How often a thread looks for its next loop, or for a loop's end, before it sleeps: some 100
-/// microseconds, since waking it takes as long as a search. With OMP_WAIT_POLICY=passive, as with
-/// OpenMP, and where threads have to share CPUs, it sleeps at once.
-int spins(int threads) noexcept {
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+/// How long a helping thread looks for its next loop before it sleeps: waking it takes as long as a
+/// search. Loops that follow each other within this time find it awake.
+constexpr microseconds kLongLook{500};
+/// Where they do not, other threads have more use of the CPU; one call may have several loops.
+constexpr microseconds kShortLook{20};
+/// How long a caller looks for the end of its helpers' parts.
+constexpr microseconds kLookForEnd{100};
+constexpr microseconds kNoLook{0};
+
+/// A thread sleeps at once with OMP_WAIT_POLICY=passive, as with OpenMP, and where threads have to
+/// share CPUs.
+bool may_look(int threads) noexcept {
   static const bool passive = [] {
     const char* policy = std::getenv("OMP_WAIT_POLICY");
     return policy != nullptr &&
            (std::strcmp(policy, "passive") == 0 || std::strcmp(policy, "PASSIVE") == 0);
   }();
-  constexpr int kSpins = 10000;
-  return passive || threads > machine_threads() ? 0 : kSpins;
+  return !passive && threads <= machine_threads();
 }
 
-void pause_spinning() noexcept {
+void pause_looking() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -61,43 +72,79 @@ void pause_spinning() noexcept {
 #endif
 }
 
-/// Waits until `state` is another value, and returns that.
-uint32_t wait_while(const std::atomic<uint32_t>& state, uint32_t value, int most_spins) noexcept {
-  for (int i = 0; i < most_spins; ++i) {
-    const uint32_t now = state.load(std::memory_order_acquire);
-    if (now != value) return now;
-    pause_spinning();
+/// Waits until `state` is another value, and returns that; sleeps after `look`.
+uint32_t wait_while(const std::atomic<uint32_t>& state, uint32_t value,
+                    microseconds look) noexcept {
+  if (look > kNoLook) {
+    const Clock::time_point end = Clock::now() + look;
+    do {
+      // The clock is asked rarely: it costs as much as a pause.
+      for (int i = 0; i < 16; ++i) {
+        const uint32_t now = state.load(std::memory_order_acquire);
+        if (now != value) return now;
+        pause_looking();
+      }
+    } while (Clock::now() < end);
   }
   state.wait(value, std::memory_order_acquire);
   return state.load(std::memory_order_acquire);
 }
 
-/// What a helping thread waits for and does.
+/// What a helping thread waits for and does. A loop is offered to it, and withdrawn when its caller
+/// is through before the helper has begun: a thread that other processes keep from the CPUs holds
+/// nobody up.
 class HelpedLoops {
  public:
   explicit HelpedLoops(int number) : number_(number) {}
 
   void work() noexcept {
     in_loop = true;
-    int threads = 1;
-    while (wait_while(state_, kIdle, spins(threads)) == kWorking) {
-      threads = threads_;
+    uint32_t state = kIdle;
+    while (true) {
+      if (phase_of(state) == kIdle)
+        state = wait_while(state_, state, look_.load(std::memory_order_relaxed));
+      if (phase_of(state) == kEnding) return;
+      if (phase_of(state) != kOffered ||
+          !state_.compare_exchange_strong(state, state - kOffered + kWorking,
+                                          std::memory_order_acq_rel)) {
+        continue;
+      }
       (*body_)(number_);
-      set(kIdle);
+      state = next_idle(state);
+      set(state);
     }
   }
-  void begin(const Body& body, int threads) noexcept {
+  /// `soon`: the next loop is expected within kLongLook of this one's end.
+  void begin(const Body& body, int threads, bool soon) noexcept {
     body_ = &body;
-    threads_ = threads;
-    set(kWorking);
+    look_.store(!may_look(threads) ? kNoLook
+                : soon             ? kLongLook
+                                   : kShortLook,
+                std::memory_order_relaxed);
+    set(state_.load(std::memory_order_acquire) + kOffered);
   }
-  void wait_for_end(int threads) noexcept { wait_while(state_, kWorking, spins(threads)); }
+  /// The caller's part is done, and with it all that no helper has begun.
+  void wait_for_end(int threads) noexcept {
+    uint32_t state = state_.load(std::memory_order_acquire);
+    if (phase_of(state) == kOffered &&
+        state_.compare_exchange_strong(state, next_idle(state), std::memory_order_acq_rel)) {
+      return;
+    }
+    if (phase_of(state) != kWorking) return;
+    wait_while(state_, state, may_look(threads) ? kLookForEnd : kNoLook);
+  }
   void end() noexcept { set(kEnding); }
 
  private:
+  /// The lowest bits of a state; the others count loops, so that no two in turn have equal states.
   static constexpr uint32_t kIdle = 0;
-  static constexpr uint32_t kWorking = 1;
-  static constexpr uint32_t kEnding = 2;
+  static constexpr uint32_t kOffered = 1;
+  static constexpr uint32_t kWorking = 2;
+  static constexpr uint32_t kEnding = 3;
+  static constexpr uint32_t kPhases = 4;
+
+  static uint32_t phase_of(uint32_t state) noexcept { return state % kPhases; }
+  static uint32_t next_idle(uint32_t state) noexcept { return state - phase_of(state) + kPhases; }
 
   void set(uint32_t state) noexcept {
     state_.store(state, std::memory_order_release);
@@ -106,7 +153,7 @@ class HelpedLoops {
 
   const int number_;
   const Body* body_ = nullptr;
-  int threads_ = 1;
+  std::atomic<microseconds> look_{kShortLook};
   std::atomic<uint32_t> state_{kIdle};
 };
 
@@ -148,11 +195,13 @@ class ThreadTeam {
   void run(int threads, const Body& body) {
     grow(threads - 1);
     const size_t helpers = std::min(workers_.size(), static_cast<size_t>(threads - 1));
-    for (size_t i = 0; i < helpers; ++i) workers_[i]->loops().begin(body, threads);
+    const bool soon = Clock::now() - last_end_ < kLongLook;
+    for (size_t i = 0; i < helpers; ++i) workers_[i]->loops().begin(body, threads, soon);
     in_loop = true;
     body(0);
     in_loop = false;
     for (size_t i = 0; i < helpers; ++i) workers_[i]->loops().wait_for_end(threads);
+    last_end_ = Clock::now();
   }
 
  private:
@@ -167,6 +216,7 @@ class ThreadTeam {
   }
 
   std::vector<std::unique_ptr<Worker>> workers_;
+  Clock::time_point last_end_;
 };
 
 }  // namespace
