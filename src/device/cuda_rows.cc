@@ -147,7 +147,7 @@ void CudaRows::read(const BlockLayout& layout, std::span<const int64_t> rows,
   AlignedVector<uint8_t> payloads(kStagedRows * layout.payload_bytes() + 1);
   name_device(device_, [&] {
     for (; !rows.empty(); rows = rows.subspan(std::min(kStagedRows, rows.size()))) {
-      const auto count = std::min(std::ssize(rows), static_cast<int64_t>(kStagedRows));
+      const auto count = std::min<int64_t>(std::ssize(rows), kStagedRows);
       call_cuda(cuda_functions().read_rows, device_index_.get(), count, rows.data(),
                 sketches.data(), payloads.data());
       const BlockRows read = {sketches.data(), static_cast<int64_t>(kStagedRows), 0,

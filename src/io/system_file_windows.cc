@@ -22,7 +22,15 @@ intptr_t open_file(const std::string& path, SystemFile::Opening opening) {
   const HANDLE file = CreateFileW(
       windows_path(path).c_str(), reads ? GENERIC_READ : GENERIC_READ | GENERIC_WRITE, kSharing,
       nullptr, reads ? OPEN_EXISTING : OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
-  if (file == INVALID_HANDLE_VALUE) fail_by_system(path, reads ? "open" : "make");
+  if (file == INVALID_HANDLE_VALUE) {
+    // Windows says of a folder that access is denied.
+    const DWORD why = GetLastError();
+    const DWORD attributes = GetFileAttributesW(windows_path(path).c_str());
+    require(attributes == INVALID_FILE_ATTRIBUTES || (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0,
+            StatusCode::io, "{}: is not a regular file", path);
+    SetLastError(why);
+    fail_by_system(path, reads ? "open" : "make");
+  }
   return reinterpret_cast<intptr_t>(file);
 }
 
