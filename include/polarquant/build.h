@@ -16,17 +16,17 @@ extern "C" {
  * POLAR_ERROR_UNSUPPORTED for others: graphs need all rows at once, and so do FAISS's kinds. */
 
 /*
- * Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them:
- * the same bytes, after equal training, as one index has that was given all rows in this order, and
- * saved. Ids of the caller's stay and must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes
- * twice), other rows are numbered on. Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names
- * the file and the part that differs; train once and give all shards that state
- * (polar_index_clone). Parameters, as nprobe, are those of the first file. Files without rows are
- * fine; rows kept as floats, of an index that was never trained, are refused. `out` appears whole
- * or not at all, as by polar_index_save.
- * Memory: what was trained, twice, the largest list's ids, a bit a row, and of flat indexes with
- * ids of the caller's 20 bytes a row; files are mapped and read through, with up to 32 MiB of their
- * pages in memory at a time. options: NULL for the defaults; num_threads is not used.
+ * Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them
+ * but on Windows (POLAR_ERROR_IO there, and nothing changes): the same bytes, after equal training,
+ * as one index has that was given all rows in this order, and saved. Ids of the caller's stay and
+ * must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes twice), other rows are numbered on.
+ * Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names the file and the part that differs;
+ * train once and give all shards that state (polar_index_clone). Parameters, as nprobe, are those
+ * of the first file. Files without rows are fine; rows kept as floats, of an index that was never
+ * trained, are refused. `out` appears whole or not at all, as by polar_index_save. Memory: what was
+ * trained, twice, the largest list's ids, a bit a row, and of flat indexes with ids of the caller's
+ * 20 bytes a row; files are mapped and read through, with up to 32 MiB of their pages in memory at
+ * a time. options: NULL for the defaults; num_threads is not used.
  */
 POLAR_API polar_status polar_merge_files(int64_t n, const char* const* paths, const char* out,
                                          const polar_work_options* options);

@@ -774,11 +774,11 @@ extern "C" {
         x: *const f32,
         options: *const polar_work_options,
     ) -> polar_status;
-    #[doc = " Builds the links of NSG graphs of our specs, wherever they are in the index, anew from their rows'"]
-    #[doc = " codes: after many rows went or were updated, searches find as much as in a graph that was built"]
-    #[doc = " of the rows held. Graphs of fewer rows than NSG is built of keep their links. Other indexes keep"]
-    #[doc = " nothing of rows that went, and are left as they are. Cost: that of building the graph. An error"]
-    #[doc = " leaves the index as it was."]
+    #[doc = " Builds the links of NSG graphs of our specs, wherever they are in the index, anew from their"]
+    #[doc = " rows' codes: after many rows went or were updated, searches find as much as in a graph that was"]
+    #[doc = " built of the rows held. Graphs of fewer rows than NSG is built of keep their links. Other indexes"]
+    #[doc = " keep nothing of rows that went, and are left as they are. Cost: that of building the graph. An"]
+    #[doc = " error leaves the index as it was."]
     pub fn polar_index_compact(
         index: *mut polar_index,
         options: *const polar_work_options,
@@ -944,17 +944,17 @@ extern "C" {
     #[doc = " Reads all that a memory-mapped index has in its file: POLAR_ERROR_CORRUPT_DATA unless it is what"]
     #[doc = " was saved. POLAR_OK at once for other indexes, which were verified when they were loaded."]
     pub fn polar_index_verify(index: *const polar_index) -> polar_status;
-    #[doc = " Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them:"]
-    #[doc = " the same bytes, after equal training, as one index has that was given all rows in this order, and"]
-    #[doc = " saved. Ids of the caller's stay and must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes"]
-    #[doc = " twice), other rows are numbered on. Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names"]
-    #[doc = " the file and the part that differs; train once and give all shards that state"]
-    #[doc = " (polar_index_clone). Parameters, as nprobe, are those of the first file. Files without rows are"]
-    #[doc = " fine; rows kept as floats, of an index that was never trained, are refused. `out` appears whole"]
-    #[doc = " or not at all, as by polar_index_save."]
-    #[doc = " Memory: what was trained, twice, the largest list's ids, a bit a row, and of flat indexes with"]
-    #[doc = " ids of the caller's 20 bytes a row; files are mapped and read through, with up to 32 MiB of their"]
-    #[doc = " pages in memory at a time. options: NULL for the defaults; num_threads is not used."]
+    #[doc = " Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them"]
+    #[doc = " but on Windows (POLAR_ERROR_IO there, and nothing changes): the same bytes, after equal training,"]
+    #[doc = " as one index has that was given all rows in this order, and saved. Ids of the caller's stay and"]
+    #[doc = " must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes twice), other rows are numbered on."]
+    #[doc = " Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names the file and the part that differs;"]
+    #[doc = " train once and give all shards that state (polar_index_clone). Parameters, as nprobe, are those"]
+    #[doc = " of the first file. Files without rows are fine; rows kept as floats, of an index that was never"]
+    #[doc = " trained, are refused. `out` appears whole or not at all, as by polar_index_save. Memory: what was"]
+    #[doc = " trained, twice, the largest list's ids, a bit a row, and of flat indexes with ids of the caller's"]
+    #[doc = " 20 bytes a row; files are mapped and read through, with up to 32 MiB of their pages in memory at"]
+    #[doc = " a time. options: NULL for the defaults; num_threads is not used."]
     pub fn polar_merge_files(
         n: i64,
         paths: *const *const ::std::os::raw::c_char,
@@ -1126,7 +1126,8 @@ pub struct polar_advice_options {
     #[doc = " rows there will be, up to 2^40; default 0: n, the sample is all"]
     pub total_rows: i64,
     #[doc = " (num_specs) specs to measure, as polar_codec_create takes them; by default, NULL,"]
-    #[doc = " those of 0.5 to 8 bits a dimension that a user would choose among, with and without \"-pca\". The"]
+    #[doc = " those of 0.5 to 8 bits a dimension that a user would choose among, with and without \"-pca\","]
+    #[doc = " and with allowed_bytes of 64 or less PolarB… of up to these bytes. The"]
     #[doc = " untrained code of each \"-pca\" is measured too."]
     pub specs: *const *const ::std::os::raw::c_char,
     pub num_specs: i64,
