@@ -15,6 +15,7 @@
 #include "cuda/interface.h"
 #include "cuda/list_search.h"
 #include "cuda/listed_scores.h"
+#include "cuda/prepared_search.h"
 #include "cuda/search.h"
 
 namespace polarquant::cuda {
@@ -150,6 +151,19 @@ void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Fa
   guarded(failure, [&] { to->copy_rows(*from, rows); });
 }
 
+PreparedSearch* create_search(const DeviceIndex* index, const SearchRequest* shape,
+                              const int64_t* ids, Failure* failure) {
+  PreparedSearch* search = nullptr;
+  guarded(failure, [&] { search = new PreparedSearch(*index, *shape, ids); });
+  return search;
+}
+void start_search(const PreparedSearch* search, const PreparedSearchArrays* arrays,
+                  Failure* failure) {
+  guarded(failure, [&] { search->start(*arrays); });
+}
+size_t search_bytes(const PreparedSearch* search) { return search->memory_bytes(); }
+void destroy_search(PreparedSearch* search) { delete search; }
+
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
 DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure* failure) {
@@ -213,6 +227,10 @@ polarquant_cuda_functions() {
                                       copy_rows,
                                       create_bits,
                                       destroy_bits,
+                                      create_search,
+                                      start_search,
+                                      search_bytes,
+                                      destroy_search,
                                       memory_bytes,
                                       destroy,
                                       create_encoder,

@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 11;
+inline constexpr uint32_t kInterfaceVersion = 12;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -201,9 +201,9 @@ struct ResidentBits {
 struct SearchRequest {
   int64_t nq;
   int64_t k;
-  int64_t results;  // 1 to k: the first of k by score, which are written
-  int32_t bounded;  // rows are ranked by the least of score and bounds
-  int32_t reserved;
+  int64_t results;                  // 1 to k: the first of k by score, which are written
+  int32_t bounded;                  // rows are ranked by the least of score and bounds
+  int32_t is_prepared;              // as create_search's are
   const QueryConstants* constants;  // (nq); for inverted files null, as are values
   const int8_t* values;             // (nq, padded_dim)
   const float* rotated;             // (nq, dim)
@@ -213,6 +213,7 @@ struct SearchRequest {
   const DeviceBits* kept_bits;      // of this index, in the place of both; not for inverted files
   float kept_share;                 // of the rows, about, by a filter; 0: not known
   void* stream;                     // a cudaStream_t
+  int32_t* unfinished;              // as PreparedSearchArrays::unfinished
   int32_t scores_are_there;         // in the device's memory, not the host's; not of inverted files
   int32_t rows_are_there;
   float* scores;  // (nq, results)
@@ -229,6 +230,15 @@ struct SearchRequest {
   const ListFilter* list_filter;  // (lists)
   int64_t wanted_rows;
   const uint8_t* ranks_few;  // (nq): 1, few allowed rows of a list are ranked by score alone
+};
+
+/// What a prepared search reads and writes, in the device's memory.
+struct PreparedSearchArrays {
+  const float* queries;  // (nq, dim)
+  float* scores;         // (nq, results)
+  int64_t* ids;          // (nq, results), −1 for none
+  int32_t* unfinished;   // one: set to 1 where what was found is of no use, else to 0
+  void* stream;          // a cudaStream_t
 };
 
 /// Scores of single rows, as Codec::score; of an index that is no inverted file.
@@ -333,6 +343,7 @@ struct RowSumsRequest {
 };
 
 class DeviceIndex;
+class PreparedSearch;
 class DeviceEncoder;
 class DeviceCodec;
 
@@ -376,6 +387,18 @@ struct FunctionTable {
   /// Copies a word for each block, (blocks), to the index's device.
   DeviceBits* (*create_bits)(const DeviceIndex* index, const uint64_t* words, Failure* failure);
   void (*destroy_bits)(DeviceBits* bits);
+  /// Takes memory for searches of an index that has set_queries and no lists; it must outlive them.
+  /// Of `shape` is read what says how many, how far and by which kept_bits; ids: of the rows,
+  /// (rows), or null where they are their numbers.
+  PreparedSearch* (*create_search)(const DeviceIndex* index, const SearchRequest* shape,
+                                   const int64_t* ids, Failure* failure);
+  /// Puts a search on the stream, and neither waits for it nor takes memory. They have one memory:
+  /// searches are to follow each other.
+  void (*start_search)(const PreparedSearch* search, const PreparedSearchArrays* arrays,
+                       Failure* failure);
+  size_t (*search_bytes)(const PreparedSearch* search);
+  /// Waits for the device.
+  void (*destroy_search)(PreparedSearch* search);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
   /// Throws unsupported for rows that are too long for the device.

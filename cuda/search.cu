@@ -19,49 +19,19 @@
 #include "cuda/query_values.h"
 #include "cuda/resident_bits.h"
 #include "cuda/result_copies.h"
+#include "cuda/search_fit.h"
+#include "cuda/search_plan.h"
 #include "cuda/select_best.h"
 #include "cuda/sketch_scan.h"
-#include "cuda/tile_scan.h"
 
 namespace polarquant::cuda {
 namespace {
 
-/// Bounded searches of up to so many queries run in stages.
-constexpr int64_t kStagedQueries = 4;
-/// The capacity of lists, and the capacity for each wanted row: a sample leaves about half as many.
-constexpr int64_t kListRows = 8192;
-constexpr int64_t kListRowsPerResult = 128;
-/// Blocks of a sample: at least so many, four for each wanted row, and one of so many.
-constexpr int64_t kSampleBlocks = 2048;
-constexpr int64_t kSampleBlocksPerResult = 4;
-constexpr int64_t kSampleEvery = 64;
 /// One block of so many has its sketches scanned for a first threshold.
 constexpr int64_t kSketchSampleEvery = 16;
-/// Lists of candidates of the sketches hold one of so many rows. For one of so many the bound may
-/// reach the threshold after the scan: these are ranked one by one, at an eighth of the rate at
-/// which tiles score all rows.
-constexpr int64_t kCandidateEvery = 4;
-constexpr int64_t kRankedEvery = 16;
-constexpr int64_t kLeastCandidates = 65536;
 /// The most memory for the lists of a group of queries.
 constexpr size_t kGroupListBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
-
-/// How a group of queries is searched.
-struct GroupPlan {
-  bool staged = false;
-  bool bounded = false;
-  bool reranks = false;  // tiles list rows that may reach, which are ranked afterwards
-  int64_t nq = 0;
-  int64_t k = 0;
-  uint32_t list_rows = 0;       // of `matches` and `best`
-  uint32_t candidate_rows = 0;  // in stages
-  uint32_t ranked_rows = 0;     // in stages: no more are ranked one by one
-  uint32_t sampled_groups = 0;  // tiles: best rows of a sample, for a query; 0: no sample
-  int64_t sample_stride = 1;
-  uint32_t candidates = 0;  // those of them that are ranked with their bounds
-  TilePlan tile;
-};
 
 /// Memory of a group, carved from a workspace.
 struct GroupMemory {
@@ -89,7 +59,7 @@ class GroupSearch {
  public:
   /// `allowed`: a word for each block in the device's memory, or null.
   GroupSearch(const DeviceIndex& index, const SearchRequest& request, const uint64_t* allowed,
-              Workspace& workspace)
+              const Workspace& workspace)
       : index_(index),
         request_(request),
         code_(index.code()),
@@ -98,26 +68,7 @@ class GroupSearch {
         copies_(request, stream_),
         workspace_(workspace) {}
 
-  GroupPlan plan(int64_t nq) const {
-    GroupPlan plan;
-    plan.nq = nq;
-    plan.k = std::min(request_.k, code_.rows);
-    plan.bounded = request_.bounded != 0;
-    plan.reranks = plan.bounded || code_.is_trained();
-    plan.staged = plan.bounded && nq <= kStagedQueries;
-    plan.list_rows = static_cast<uint32_t>(
-        std::min(std::max(kListRows, kListRowsPerResult * plan.k), code_.rows));
-    plan_tiles(&plan);
-    if (plan.staged) {
-      const auto share_of_rows = [&](int64_t every) {
-        return static_cast<uint32_t>(
-            std::min(std::max(kLeastCandidates, code_.rows / every), code_.rows));
-      };
-      plan.candidate_rows = share_of_rows(kCandidateEvery);
-      plan.ranked_rows = share_of_rows(kRankedEvery);
-    }
-    return plan;
-  }
+  GroupPlan plan(int64_t nq) const { return plan_group(index_, request_, nq); }
 
   size_t list_bytes(const GroupPlan& plan) const {
     return sizeof(Ranked) *
@@ -148,26 +99,8 @@ class GroupSearch {
   }
 
  private:
-  bool is_resident() const { return request_.resident.queries != nullptr; }
-  void plan_tiles(GroupPlan* plan) const {
-    plan->tile = plan_tile_scan(code_, static_cast<int>(plan->nq), index_.shared_bytes());
-    const int64_t blocks = code_.blocks();
-    if (plan->list_rows >= code_.rows || plan->tile.queries == 0) return;
-    int64_t wanted =
-        std::max({kSampleBlocks, kSampleBlocksPerResult * plan->k, blocks / kSampleEvery});
-    // Else a filter would have fewer rows in the sample, and more of all reach the threshold.
-    if (request_.kept_share > 0)
-      wanted =
-          std::min(blocks, static_cast<int64_t>(wanted / static_cast<double>(request_.kept_share)));
-    plan->sample_stride = std::max<int64_t>(1, blocks / wanted);
-    plan->sampled_groups =
-        static_cast<uint32_t>(sample_range(*plan).blocks * (kBlockRows / kSampleRows));
-    plan->candidates = static_cast<uint32_t>(std::min<int64_t>(2 * plan->k, plan->sampled_groups));
-  }
-
-  BlockRange sample_range(const GroupPlan& plan) const {
-    return {(code_.blocks() + plan.sample_stride - 1) / plan.sample_stride, plan.sample_stride};
-  }
+  bool is_prepared() const { return request_.is_prepared != 0; }
+  bool is_resident() const { return is_prepared() || request_.resident.queries != nullptr; }
   size_t sketch_warps() const {
     return static_cast<size_t>(sketch_scan_warps(index_.multiprocessors()));
   }
@@ -294,14 +227,23 @@ class GroupSearch {
               index_.multiprocessors(), stream_);
   }
 
+  ListLimits limits() const {
+    return {memory_.first.capacity, memory_.best.capacity, plan_.ranked_rows, plan_.staged};
+  }
+
   /// Copies results and counts; returns whether every list was long enough and every candidate was
-  /// ranked.
+  /// ranked. A prepared search notes that on the device, and ends.
   bool finish(int64_t first_query) {
     const auto nq = static_cast<size_t>(plan_.nq);
     select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
     const GroupResults to = copies_.places(memory_.results, first_query);
     final_scores(code_, queries_, {}, nullptr, memory_.chosen, request_.k, memory_.exact,
                  memory_.exact_scores, to.scores, to.rows, to.similarity, stream_);
+    if (is_prepared()) {
+      copies_.begin(to, first_query, plan_.nq, nullptr);
+      note_unfinished(limits(), memory_.counts, queries_.nq, request_.unfinished, stream_);
+      return true;
+    }
     uint8_t* out = workspace_.pinned.as<uint8_t>() + (input_bytes(plan_) + 7) / 8 * 8;
     auto* counts = reinterpret_cast<uint32_t*>(out + copies_.pinned_bytes(plan_.nq));
     copies_.begin(to, first_query, plan_.nq, out);
@@ -312,14 +254,11 @@ class GroupSearch {
     candidates_fit_ = true;
     candidates_will_fit_ = true;
     bool all_fit = true;
-    const double capacity = memory_.first.capacity;
     for (size_t q = 0; q < nq; ++q) {
-      all_fit = all_fit && counts[nq + q] <= memory_.best.capacity;
-      // No larger share of the rows that did not fit reaches the threshold.
-      const double reaching = counts[2 * nq + q] * std::max(1.0, counts[q] / capacity);
-      const bool few_reach = !plan_.staged || reaching <= plan_.ranked_rows;
-      candidates_will_fit_ = candidates_will_fit_ && few_reach;
-      candidates_fit_ = candidates_fit_ && few_reach && counts[q] <= capacity;
+      const ListFit fit = fit_of(limits(), counts[q], counts[nq + q], counts[2 * nq + q]);
+      all_fit = all_fit && fit.best;
+      candidates_fit_ = candidates_fit_ && fit.candidates;
+      candidates_will_fit_ = candidates_will_fit_ && fit.candidates_later;
     }
     if (!all_fit || !candidates_fit_) return false;
     copies_.end(first_query, plan_.nq, out);
@@ -374,7 +313,7 @@ class GroupSearch {
   }
 
   void sample() {
-    scan_tiles(sample_range(plan_), {}, memory_.promising);
+    scan_tiles(plan_.sample, {}, memory_.promising);
     const RankedLists maxima = {memory_.promising, nullptr, plan_.sampled_groups};
     if (!plan_.reranks) {
       select_best(maxima, queries_.nq, plan_.k, nullptr, memory_.thresholds, stream_);
@@ -392,7 +331,7 @@ class GroupSearch {
   RowMask mask_;
   cudaStream_t stream_;
   ResultCopies copies_;
-  Workspace& workspace_;
+  const Workspace& workspace_;
   GroupPlan plan_;
   GroupMemory memory_ = {};
   QueryView queries_ = {};
@@ -410,41 +349,58 @@ void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
   if (request.similarity != nullptr) std::fill_n(request.similarity, count, -kInfinity);
 }
 
-void search(const DeviceIndex& index, const SearchRequest& request) {
-  if (request.nq == 0) return;
-  if (index.code().rows == 0) return write_no_results(index, request);
-  const CurrentDevice current(index.device());
-  auto* stream = static_cast<cudaStream_t>(request.stream);
-  const WorkspaceLease lease(index.workspaces(), stream);
-  Workspace& workspace = *lease;
-
-  const bool has_resident_filter = request.resident_allowed.words != nullptr;
-  const bool brings_filter = request.allowed != nullptr || has_resident_filter;
-  const auto words = static_cast<size_t>(index.code().blocks());
-  const size_t allowed_bytes = brings_filter ? (words * sizeof(uint64_t) + 255) / 256 * 256 : 0;
+SearchGroups::SearchGroups(const DeviceIndex& index, const SearchRequest& request) {
+  if (request.allowed != nullptr || request.resident_allowed.words != nullptr) {
+    Carver carver(nullptr);
+    carver.take<uint64_t>(static_cast<size_t>(index.code().blocks()));
+    filter_bytes_ = carver.used();
+  }
+  const Workspace none;
+  GroupSearch sizes(index, request, nullptr, none);
   // The largest group whose lists fit.
-  GroupSearch sizes(index, request, nullptr, workspace);
-  int64_t group = std::min(request.nq, kMaxGroupQueries);
-  while (group > 1 &&
-         static_cast<size_t>(group) * sizes.list_bytes(sizes.plan(group)) > kGroupListBytes)
-    group = (group + 1) / 2;
-  const GroupPlan full = sizes.plan(group);
-  workspace.device.need(allowed_bytes + sizes.device_bytes(full));
-  workspace.pinned.need(sizes.pinned_bytes(full) + sizeof(int64_t));
+  queries_ = std::min(request.nq, kMaxGroupQueries);
+  while (queries_ > 1 &&
+         static_cast<size_t>(queries_) * sizes.list_bytes(sizes.plan(queries_)) > kGroupListBytes)
+    queries_ = (queries_ + 1) / 2;
+  const GroupPlan full = sizes.plan(queries_);
+  device_bytes_ = filter_bytes_ + sizes.device_bytes(full);
+  if (request.is_prepared == 0) pinned_bytes_ = sizes.pinned_bytes(full) + sizeof(int64_t);
+}
+
+void SearchGroups::take_memory(Workspace* workspace) const {
+  workspace->device.need(device_bytes_);
+  workspace->pinned.need(pinned_bytes_);
+}
+
+void SearchGroups::run(const DeviceIndex& index, const SearchRequest& request,
+                       const Workspace& workspace) const {
+  auto* stream = static_cast<cudaStream_t>(request.stream);
   const uint64_t* allowed = request.kept_bits != nullptr ? request.kept_bits->words() : nullptr;
-  if (brings_filter) {
+  if (filter_bytes_ > 0) {
+    const int64_t blocks = index.code().blocks();
     auto* brought = workspace.device.as<uint64_t>();
-    if (has_resident_filter) {
-      copy_bits(request.resident_allowed, index.code().blocks(), brought, stream);
+    if (request.resident_allowed.words != nullptr) {
+      copy_bits(request.resident_allowed, blocks, brought, stream);
     } else {
-      POLAR_CUDA_CHECK(cudaMemcpyAsync(brought, request.allowed, words * sizeof(uint64_t),
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(brought, request.allowed,
+                                       static_cast<size_t>(blocks) * sizeof(uint64_t),
                                        cudaMemcpyHostToDevice, stream));
     }
     allowed = brought;
   }
   GroupSearch search(index, request, allowed, workspace);
-  for (int64_t first = 0; first < request.nq; first += group)
-    search.run(search.plan(std::min(group, request.nq - first)), first, allowed_bytes);
+  for (int64_t first = 0; first < request.nq; first += queries_)
+    search.run(search.plan(std::min(queries_, request.nq - first)), first, filter_bytes_);
+}
+
+void search(const DeviceIndex& index, const SearchRequest& request) {
+  if (request.nq == 0) return;
+  if (index.code().rows == 0) return write_no_results(index, request);
+  const CurrentDevice current(index.device());
+  const WorkspaceLease lease(index.workspaces(), static_cast<cudaStream_t>(request.stream));
+  const SearchGroups groups(index, request);
+  groups.take_memory(&*lease);
+  groups.run(index, request, *lease);
 }
 
 }  // namespace polarquant::cuda

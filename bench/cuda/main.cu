@@ -210,9 +210,10 @@ int run(int argc, char** argv) {
   app.add_option("--devices", arguments.devices,
                  "measure searches on the first so many devices beside those on one instead")
       ->check(CLI::Range(1, 64));
-  app.add_flag("--resident", arguments.resident,
-               "measure searches with queries and results in the device's memory beside those with "
-               "both in the host's instead");
+  app.add_flag(
+      "--resident", arguments.resident,
+      "measure searches with queries and results in the device's memory, and CUDA graphs of "
+      "these, beside those with both in the host's instead");
   app.add_option("--nprobe", arguments.nprobes, "lists that such a search looks through")
       ->delimiter(',')
       ->capture_default_str();

@@ -13,6 +13,8 @@ namespace polarquant::bench {
 namespace {
 
 constexpr int kTurns = 5;
+/// Launches of a graph one after the other, of which the last is waited for.
+constexpr int kLaunches = 10;
 
 /// Queries and results of a call, in the device's memory.
 class ResidentArrays {
@@ -23,12 +25,14 @@ class ResidentArrays {
     queries_.need(bytes);
     scores_.need(count * sizeof(float));
     ids_.need(count * sizeof(int64_t));
+    unfinished_.need(sizeof(int32_t));
     POLAR_CUDA_CHECK(
         cudaMemcpy(queries_.as<void>(), run.queries->data(), bytes, cudaMemcpyHostToDevice));
   }
   const float* queries() const { return queries_.as<float>(); }
   float* scores() const { return scores_.as<float>(); }
   int64_t* ids() const { return ids_.as<int64_t>(); }
+  int32_t* unfinished() const { return unfinished_.as<int32_t>(); }
   void read(FoundRows* found) const {
     POLAR_CUDA_CHECK(cudaMemcpy(found->scores.data(), scores(),
                                 found->scores.size() * sizeof(float), cudaMemcpyDeviceToHost));
@@ -40,13 +44,56 @@ class ResidentArrays {
   cuda::DeviceBuffer queries_;
   cuda::DeviceBuffer scores_;
   cuda::DeviceBuffer ids_;
+  cuda::DeviceBuffer unfinished_;
+};
+
+/// A prepared search of these arrays in a CUDA graph.
+class GraphOfSearch {
+ public:
+  GraphOfSearch(const ResidentRun& run, int64_t nq, const ResidentArrays& arrays,
+                const polar_search_options& options)
+      : arrays_(arrays) {
+    check(polar_cuda_search_create(run.index, nq, run.results, &options, &search_));
+    POLAR_CUDA_CHECK(cudaStreamCreate(&stream_));
+    POLAR_CUDA_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+    check(polar_cuda_search_start(search_, arrays.queries(), stream_, arrays.scores(), arrays.ids(),
+                                  arrays.unfinished()));
+    cudaGraph_t graph = nullptr;
+    POLAR_CUDA_CHECK(cudaStreamEndCapture(stream_, &graph));
+    POLAR_CUDA_CHECK(cudaGraphInstantiate(&launched_, graph, 0));
+    POLAR_CUDA_CHECK(cudaGraphDestroy(graph));
+  }
+  ~GraphOfSearch() {
+    cudaGraphExecDestroy(launched_);
+    cudaStreamDestroy(stream_);
+    polar_cuda_search_destroy(search_);
+  }
+  GraphOfSearch(const GraphOfSearch&) = delete;
+  GraphOfSearch& operator=(const GraphOfSearch&) = delete;
+
+  void launch(int times) const {
+    for (int i = 0; i < times; ++i) POLAR_CUDA_CHECK(cudaGraphLaunch(launched_, stream_));
+    POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+  bool is_finished() const {
+    int32_t unfinished = 1;
+    POLAR_CUDA_CHECK(
+        cudaMemcpy(&unfinished, arrays_.unfinished(), sizeof unfinished, cudaMemcpyDeviceToHost));
+    return unfinished == 0;
+  }
+
+ private:
+  const ResidentArrays& arrays_;
+  polar_cuda_search* search_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t launched_ = nullptr;
 };
 
 }  // namespace
 
 void print_resident(const ResidentRun& run) {
-  std::printf("%6s %9s %12s %12s %8s %8s\n", "nq", "exactness", "by host ms", "resident ms",
-              "ratio", "agree");
+  std::printf("%6s %9s %12s %12s %8s %12s %12s %8s\n", "nq", "exactness", "by host ms",
+              "resident ms", "ratio", "graph ms", "10 after", "agree");
   for (const int64_t nq : run.batches) {
     const ResidentArrays there(run, nq);
     for (const float exactness : {2.25F, std::numeric_limits<float>::infinity()}) {
@@ -55,7 +102,9 @@ void print_resident(const ResidentRun& run) {
       options.exactness = exactness;
       FoundRows by_host(nq, run.results);
       FoundRows resident(nq, run.results);
-      std::vector<double> times[2];
+      const GraphOfSearch graph(run, nq, there, options);
+      std::vector<double> times[4];
+      bool agree = true;
       for (int turn = 0; turn < kTurns; ++turn) {
         times[0].push_back(time_call([&] {
           check(polar_cuda_index_search(run.index, nq, run.queries->data(), run.results, &options,
@@ -65,11 +114,17 @@ void print_resident(const ResidentRun& run) {
           check(polar_cuda_index_search(run.index, nq, there.queries(), run.results, &options,
                                         nullptr, there.scores(), there.ids()));
         }));
+        there.read(&resident);
+        agree = agree && resident == by_host;
+        times[2].push_back(time_call([&] { graph.launch(1); }));
+        times[3].push_back(time_call([&] { graph.launch(kLaunches); }) / kLaunches);
+        there.read(&resident);
+        agree = agree && graph.is_finished() && resident == by_host;
       }
-      there.read(&resident);
-      std::printf("%6lld %9.3g %12.3f %12.3f %8.2f %8s\n", static_cast<long long>(nq),
+      std::printf("%6lld %9.3g %12.3f %12.3f %8.2f %12.3f %12.3f %8s\n", static_cast<long long>(nq),
                   static_cast<double>(exactness), median(times[0]), median(times[1]),
-                  median(times[0]) / median(times[1]), resident == by_host ? "yes" : "NO");
+                  median(times[0]) / median(times[1]), median(times[2]), median(times[3]),
+                  agree ? "yes" : "NO");
       std::fflush(stdout);
     }
   }

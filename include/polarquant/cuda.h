@@ -133,6 +133,44 @@ POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
 /* *bytes: device memory, of all its devices: codes, tables, and what searches keep to work in. */
 POLAR_API polar_status polar_cuda_index_memory_bytes(const polar_cuda_index* index, size_t* bytes);
 
+/* Searches of one shape that are started on a device, and not waited for. */
+typedef struct polar_cuda_search polar_cuda_search;
+
+/*
+ * Takes the memory for searches of nq ≥ 1 queries for the k ≥ 1 nearest of each, which
+ * polar_cuda_search_start then starts. For an index on one device that has rows, is no inverted
+ * file and no refinement, and prepares queries there (polar_cuda_index_search says which does):
+ * POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the
+ * defaults; they are those of every start. What the filter keeps is asked now, and copied to the
+ * device. The index may be destroyed before the search. Cost: device memory of some 0.5 MB a query,
+ * of no more than 4,096 of them; 8 bytes a row where rows have ids of the caller's, and one bit a
+ * row with a filter.
+ */
+POLAR_API polar_status polar_cuda_search_create(const polar_cuda_index* index, int64_t nq,
+                                                int64_t k, const polar_search_options* options,
+                                                polar_cuda_search** out);
+/* Waits for the device, which may be at work on it. NULL is fine. */
+POLAR_API void polar_cuda_search_destroy(polar_cuda_search* search);
+/*
+ * Puts a search on a stream and returns: scores and ids, (nq, k), of queries, (nq, dim), as
+ * polar_cuda_index_search gives them, and *unfinished, one int32, all in the memory of the index's
+ * device, where they are read and written when the stream comes to it. *unfinished is 0 where they
+ * are these. It is 1 where rows that were as near as the k-th did not fit the memory, as where very
+ * many are alike, or where the host has to look at a query, which is not finite, too long or nearly
+ * so: then scores and ids hold nothing of use, and polar_cuda_index_search finds them, or says what
+ * is wrong with the query.
+ *
+ * Nothing is allocated, copied to or from the host, or waited for: the call may be captured into a
+ * CUDA graph, whose launches search for the queries that then lie there. stream: a cudaStream_t of
+ * the index's device, NULL for the default stream. Starts of one search, and launches of graphs
+ * that have it, work in the same memory: each is to follow the one before, as those on one stream
+ * do. Searches created apart may work at the same time. POLAR_ERROR_BAD_ARGUMENT for arrays in host
+ * memory; what a kernel meets later is the stream's error.
+ */
+POLAR_API polar_status polar_cuda_search_start(const polar_cuda_search* search,
+                                               const float* queries, void* stream, float* scores,
+                                               int64_t* ids, int32_t* unfinished);
+
 /* A codec in a device's memory, to encode there. Immutable. */
 typedef struct polar_cuda_encoder polar_cuda_encoder;
 

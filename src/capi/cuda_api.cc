@@ -54,15 +54,6 @@ std::unique_ptr<polar_cuda_index> make_handle(std::unique_ptr<device::CudaIndex>
   return handle;
 }
 
-void require_options_of(const polar_cuda_index& index, const SearchOptions& options) {
-  require(options.nprobe == 0 || index.index->is_inverted_file(), StatusCode::unsupported,
-          "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
-  require(options.ef_search == 0, StatusCode::unsupported,
-          "options.ef_search: {} is for HNSW graphs, which the index is not", options.ef_search);
-  require(options.k_factor == 0 || index.refines(), StatusCode::unsupported,
-          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
-}
-
 #ifdef POLARQUANT_HAS_FAISS
 std::unique_ptr<device::CudaIndex> copy_flat(const IndexPolar& polar,
                                              const device::CudaPlaces& places) {

@@ -11,7 +11,7 @@
 #endif
 
 struct polar_cuda_index {
-  std::unique_ptr<polarquant::device::CudaIndex> index;
+  std::shared_ptr<polarquant::device::CudaIndex> index;  // prepared searches have it, too
   /// The metric of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
 #ifdef POLARQUANT_HAS_FAISS

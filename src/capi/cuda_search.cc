@@ -26,10 +26,6 @@ struct ArrayMemory {
   int32_t bits = cuda::kHostMemory;
 };
 
-size_t words_of(const polar_bitset& bits) {
-  return static_cast<size_t>(bits.num_bits / 64 + (bits.num_bits % 64 != 0 ? 1 : 0));
-}
-
 ArrayMemory find_memory(const CudaSearchCall& call) {
   std::vector<const void*> pointers = {call.request.queries, call.result.scores, call.result.ids};
   if (call.bits.words != nullptr) pointers.push_back(call.bits.words);
@@ -90,6 +86,22 @@ void search_host_queries(const CudaSearchCall& call, const float* queries, Searc
 
 }  // namespace
 
+void require_options_of(const polar_cuda_index& index, const SearchOptions& options) {
+  require(options.nprobe == 0 || index.index->is_inverted_file(), StatusCode::unsupported,
+          "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
+  require(options.ef_search == 0, StatusCode::unsupported,
+          "options.ef_search: {} is for HNSW graphs, which the index is not", options.ef_search);
+  require(options.k_factor == 0 || index.refines(), StatusCode::unsupported,
+          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
+}
+
+RowFilter filter_of_copied_bits(const device::CudaIndex& index, const polar_bitset& bits,
+                                void* stream, std::vector<uint64_t>* words) {
+  words->resize(static_cast<size_t>(bits.num_bits / 64 + (bits.num_bits % 64 != 0 ? 1 : 0)));
+  index.copy(words->data(), bits.words, words->size() * sizeof(uint64_t), stream);
+  return keep_bits(reinterpret_cast<const uint8_t*>(words->data()), bits.num_bits);
+}
+
 void search_cuda_index(const CudaSearchCall& call) {
   const device::CudaIndex& index = *call.index.index;
   const ArrayMemory memory = call.request.nq > 0 ? find_memory(call) : ArrayMemory{};
@@ -104,8 +116,7 @@ void search_cuda_index(const CudaSearchCall& call) {
     arrays.allowed = {call.bits.words, call.bits.num_bits};
     request.filter = RowFilter();
   } else if (memory.bits != cuda::kHostMemory) {
-    on_host(call, memory.bits, call.bits.words, words_of(call.bits), &words);
-    request.filter = keep_bits(reinterpret_cast<const uint8_t*>(words.data()), call.bits.num_bits);
+    request.filter = filter_of_copied_bits(index, call.bits, call.stream, &words);
   }
   // The few rows that a prepared filter keeps, or none, may be searched as copies, whose ids the
   // host has.

@@ -323,7 +323,7 @@ void CudaIndex::search_rows(const SearchRequest& wanted, const ResidentArrays& a
     copies = copies_of(wanted.filter, kept);
     request.kept_rows = static_cast<const CudaKeptRows*>(copies.get());
     if (copies == nullptr) request.allowed = kept.words().data();
-    request.kept_share = static_cast<float>(kept.count()) / static_cast<float>(row_numbers_);
+    request.kept_share = kept_share(kept);
   }
   search_in_groups(wanted, request, result);
   if (ids_.empty()) return;  // as where result.ids lie on the device

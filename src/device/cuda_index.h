@@ -24,6 +24,15 @@
 
 namespace polarquant::device {
 
+/// Searches that nobody waits for, of an index, which must outlive them.
+struct CudaPreparedSearch {
+  void start(const cuda::PreparedSearchArrays& arrays) const;
+
+  int32_t device;
+  DeviceBitsHandle bits;  // which the search reads; null without a filter
+  PreparedSearchHandle search;
+};
+
 class CudaIndex {
  public:
   /// Copies rows in blocks of this codec, whose state is copied too. `ids`: those of rows that have
@@ -48,6 +57,10 @@ class CudaIndex {
   void search_arrays(const SearchRequest& request, const ResidentArrays& arrays, void* stream,
                      const SearchResult& result) const;
   ResidentUse resident_use() const;
+  /// Takes memory for searches of `wanted`, whose queries are not there yet, on the one device.
+  /// Throws unsupported where its queries are not prepared there, for several devices, and for
+  /// inverted files.
+  CudaPreparedSearch prepare_search(const SearchRequest& wanted, bool normalizes) const;
   /// Whose memory pointers are into: cuda::kHostMemory or a device's number.
   void find_memory(std::span<const void* const> pointers, int32_t* found) const;
   /// Copies between host and device memory, and waits for the stream.
@@ -89,6 +102,9 @@ class CudaIndex {
                  const ListsForDevices* lists, const CudaPlaces& places);
   /// KeptRows of all rows.
   RowFilter allowed_rows(const RowFilter& filter) const;
+  float kept_share(const KeptRows& kept) const {
+    return static_cast<float>(kept.count()) / static_cast<float>(row_numbers_);
+  }
   /// The rows that a prepared filter keeps, on the devices, copied once; null for other filters,
   /// and where the devices lack memory.
   std::shared_ptr<const RowCopiesElsewhere> copies_of(const RowFilter& filter,

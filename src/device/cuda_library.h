@@ -33,6 +33,16 @@ decltype(auto) call_cuda(Function function, Args&&... args) {
   }
 }
 
+/// Runs body; a failure names the device.
+template <typename Body>
+void name_device(int32_t device, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    fail(error.code(), "CUDA device {}: {}", device, error.what());
+  }
+}
+
 struct DeviceIndexDeleter {
   void operator()(cuda::DeviceIndex* index) const { cuda_functions().destroy(index); }
 };
@@ -42,6 +52,11 @@ struct DeviceBitsDeleter {
   void operator()(cuda::DeviceBits* bits) const { cuda_functions().destroy_bits(bits); }
 };
 using DeviceBitsHandle = std::unique_ptr<cuda::DeviceBits, DeviceBitsDeleter>;
+
+struct PreparedSearchDeleter {
+  void operator()(cuda::PreparedSearch* search) const { cuda_functions().destroy_search(search); }
+};
+using PreparedSearchHandle = std::unique_ptr<cuda::PreparedSearch, PreparedSearchDeleter>;
 
 struct DeviceEncoderDeleter {
   void operator()(cuda::DeviceEncoder* encoder) const { cuda_functions().destroy_encoder(encoder); }

@@ -92,15 +92,6 @@ BlockRows part_of(const BlockLayout& layout, const BlockRows& span, int64_t firs
   return part;
 }
 
-template <typename Body>
-void name_device(int32_t device, const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    fail(error.code(), "CUDA device {}: {}", device, error.what());
-  }
-}
-
 }  // namespace
 
 CudaRows::CudaRows(const BlockLayout& layout, const RowsDescription& described,
@@ -182,6 +173,16 @@ DeviceBitsHandle CudaRows::copy_bits(const uint64_t* words) const {
     bits.reset(call_cuda(cuda_functions().create_bits, device_index_.get(), words));
   });
   return bits;
+}
+
+PreparedSearchHandle CudaRows::prepare_search(const cuda::SearchRequest& shape,
+                                              std::span<const int64_t> ids) const {
+  PreparedSearchHandle search;
+  name_device(device_, [&] {
+    search.reset(call_cuda(cuda_functions().create_search, device_index_.get(), &shape,
+                           ids.empty() ? nullptr : ids.data()));
+  });
+  return search;
 }
 
 void CudaRows::search(const cuda::SearchRequest& request) const {

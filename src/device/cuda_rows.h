@@ -37,6 +37,9 @@ class CudaRows {
   void score(const cuda::ListedRowsRequest& request) const;
   /// Copies a filter's bits to the device: a word for each block of these rows.
   DeviceBitsHandle copy_bits(const uint64_t* words) const;
+  /// FunctionTable::create_search.
+  PreparedSearchHandle prepare_search(const cuda::SearchRequest& shape,
+                                      std::span<const int64_t> ids) const;
   /// FunctionTable::find_memory, and its copy.
   void find_memory(std::span<const void* const> pointers, int32_t* found) const;
   void copy(void* to, const void* from, size_t bytes, void* stream) const;

@@ -49,6 +49,13 @@ class DeviceBits {
   std::vector<uint64_t> words;
 };
 
+class PreparedSearch {
+ public:
+  const DeviceIndex* index;
+  SearchRequest shape;
+  std::vector<int64_t> ids;
+};
+
 namespace {
 
 using test::kPlainDevices;
@@ -384,6 +391,35 @@ DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure
 }
 void destroy_bits(DeviceBits* bits) { delete bits; }
 
+PreparedSearch* create_search(const DeviceIndex* index, const SearchRequest* shape,
+                              const int64_t* ids, Failure* failure) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  if (fails(state().create, index->device, failure)) return nullptr;
+  if (!index->is_finished || !index->prepares || !index->list_rows.empty()) {
+    put(failure, static_cast<int32_t>(StatusCode::internal), "it takes no prepared searches");
+    return nullptr;
+  }
+  auto* search = new PreparedSearch{index, *shape, {}};
+  if (ids != nullptr) search->ids.assign(ids, ids + index->rows);
+  return search;
+}
+void start_search(const PreparedSearch* search, const PreparedSearchArrays* arrays,
+                  Failure* failure) {
+  uint32_t refused = 0;
+  SearchRequest request = search->shape;
+  request.resident.queries = arrays->queries;
+  request.resident.refused = &refused;
+  request.scores = arrays->scores;
+  request.rows = arrays->ids;
+  cuda::search(search->index, &request, failure);
+  *arrays->unfinished = static_cast<int32_t>(refused);
+  if (search->ids.empty()) return;
+  for (int64_t i = 0; i < request.nq * request.results; ++i)
+    if (arrays->ids[i] >= 0) arrays->ids[i] = search->ids[static_cast<size_t>(arrays->ids[i])];
+}
+size_t search_bytes(const PreparedSearch* search) { return sizeof *search; }
+void destroy_search(PreparedSearch* search) { delete search; }
+
 void destroy(DeviceIndex* index) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   --state().indexes[static_cast<size_t>(index->device)];
@@ -417,6 +453,10 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.search = search;
     made.create_bits = create_bits;
     made.destroy_bits = destroy_bits;
+    made.create_search = create_search;
+    made.start_search = start_search;
+    made.search_bytes = search_bytes;
+    made.destroy_search = destroy_search;
     made.find_memory = find_memory;
     made.copy = copy;
     made.score_listed = score_listed;

@@ -28,6 +28,7 @@ struct HandleDeleter {
   void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
   void operator()(polar_index* index) const { polar_index_destroy(index); }
   void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
+  void operator()(polar_cuda_search* search) const { polar_cuda_search_destroy(search); }
 };
 template <typename T>
 using Handle = std::unique_ptr<T, HandleDeleter>;

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarquant._arrays import CodesLike, address
 from polarquant._cuda_options import Layout, make_places
+from polarquant._cuda_search import CudaSearch
 from polarquant._device_search import DeviceSearch, run_device_search
 from polarquant._handle import Handle, create
 from polarquant._library import lib
@@ -154,3 +155,15 @@ class CudaIndex(Handle):
             rows = lib.polar_cuda_index_ntotal(handle)
             asked = (filter, exactness, num_threads, None, nprobe)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
+
+    def prepare_search(
+        self, nq: int, k: int, *, filter: Any = None, exactness: float | None = None
+    ) -> CudaSearch:
+        """Takes the memory for searches of nq queries for k neighbors, which `CudaSearch.start` puts on
+        a stream without waiting for them, alone or in a CUDA graph. The filter is asked now.
+
+        For an index on one device that has rows, is no inverted file and no refinement. Raises
+        UnsupportedError for others, OutOfMemoryError, CudaError.
+        """
+        options = make_search_options(exactness, 0)
+        return CudaSearch._prepare(self._use, (nq, self._dim, k), filter, options)

@@ -18,6 +18,7 @@ from polarquant import _structs
 from polarquant._arrays import Floats, address, as_floats, as_int
 from polarquant._cuda_index import CudaIndex
 from polarquant._cuda_options import Layout, make_options
+from polarquant._cuda_search import CudaSearch
 from polarquant._device_arrays import (
     AnyArray,
     codes_anywhere,
@@ -30,7 +31,15 @@ from polarquant._library import check, lib, sized
 from polarquant.codec import Codec
 from polarquant.errors import BadArgumentError
 
-__all__ = ["CudaCodec", "CudaDevice", "CudaEncoder", "CudaIndex", "Layout", "devices"]
+__all__ = [
+    "CudaCodec",
+    "CudaDevice",
+    "CudaEncoder",
+    "CudaIndex",
+    "CudaSearch",
+    "Layout",
+    "devices",
+]
 
 _FLOAT32 = np.dtype(np.float32)
 _UINT8 = np.dtype(np.uint8)

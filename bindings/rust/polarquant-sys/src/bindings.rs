@@ -1377,6 +1377,52 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct polar_cuda_search {
+    _unused: [u8; 0],
+}
+extern "C" {
+    #[doc = " Takes the memory for searches of nq ≥ 1 queries for the k ≥ 1 nearest of each, which"]
+    #[doc = " polar_cuda_search_start then starts. For an index on one device that has rows, is no inverted"]
+    #[doc = " file and no refinement, and prepares queries there (polar_cuda_index_search says which does):"]
+    #[doc = " POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the"]
+    #[doc = " defaults; they are those of every start. What the filter keeps is asked now, and copied to the"]
+    #[doc = " device. The index may be destroyed before the search. Cost: device memory of some 0.5 MB a query,"]
+    #[doc = " of no more than 4,096 of them; 8 bytes a row where rows have ids of the caller's, and one bit a"]
+    #[doc = " row with a filter."]
+    pub fn polar_cuda_search_create(
+        index: *const polar_cuda_index,
+        nq: i64,
+        k: i64,
+        options: *const polar_search_options,
+        out: *mut *mut polar_cuda_search,
+    ) -> polar_status;
+    #[doc = " Waits for the device, which may be at work on it. NULL is fine."]
+    pub fn polar_cuda_search_destroy(search: *mut polar_cuda_search);
+    #[doc = " Puts a search on a stream and returns: scores and ids, (nq, k), of queries, (nq, dim), as"]
+    #[doc = " polar_cuda_index_search gives them, and *unfinished, one int32, all in the memory of the index's"]
+    #[doc = " device, where they are read and written when the stream comes to it. *unfinished is 0 where they"]
+    #[doc = " are these. It is 1 where rows that were as near as the k-th did not fit the memory, as where very"]
+    #[doc = " many are alike, or where the host has to look at a query, which is not finite, too long or nearly"]
+    #[doc = " so: then scores and ids hold nothing of use, and polar_cuda_index_search finds them, or says what"]
+    #[doc = " is wrong with the query."]
+    #[doc = ""]
+    #[doc = " Nothing is allocated, copied to or from the host, or waited for: the call may be captured into a"]
+    #[doc = " CUDA graph, whose launches search for the queries that then lie there. stream: a cudaStream_t of"]
+    #[doc = " the index's device, NULL for the default stream. Starts of one search, and launches of graphs"]
+    #[doc = " that have it, work in the same memory: each is to follow the one before, as those on one stream"]
+    #[doc = " do. Searches created apart may work at the same time. POLAR_ERROR_BAD_ARGUMENT for arrays in host"]
+    #[doc = " memory; what a kernel meets later is the stream's error."]
+    pub fn polar_cuda_search_start(
+        search: *const polar_cuda_search,
+        queries: *const f32,
+        stream: *mut ::core::ffi::c_void,
+        scores: *mut f32,
+        ids: *mut i64,
+        unfinished: *mut i32,
+    ) -> polar_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct polar_cuda_encoder {
     _unused: [u8; 0],
 }
