@@ -206,6 +206,7 @@ def filter_search(dim):
         *series("polarquant", ["polar:Polar2", "polar:Polar4", "polar:Polar4+ids"]),
         *series("polarquant IVF", ["polar:IVF1024,Polar4"], nprobe),
         *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
+        *series("polarquant HNSW in records", ["polar:HNSW8x,Polar8"], ef_search),
         *series("turbovec", ["turbovec:2", "turbovec:4", "turbovec:4+ids"]),
         *series("FAISS", ["faiss:SQ8", "faiss:Flat"]),
         *series("FAISS IVF", ["faiss:IVF1024,SQ8"], nprobe),
@@ -218,8 +219,8 @@ def filter_search(dim):
 
 
 def churn(dim):
-    """Searches between upserts and removals by id. Neither our graphs nor FAISS's, whose rows cannot be removed;
-    not RaBitQ-Library, which chooses ids itself and keeps removed rows."""
+    """Searches between upserts and removals by id. Not our graphs, whose id maps take no upserts; not FAISS's,
+    whose rows cannot be removed; not RaBitQ-Library, which chooses ids itself and keeps removed rows."""
     return [
         *series("polarquant", ["polar:Polar2", "polar:Polar4"]),
         *series("polarquant IVF", ["polar:IVF1024,Polar4"], grid(nprobe=(32,))),

@@ -2,9 +2,11 @@
 // What differs between systems, and what it has in common.
 #include "src/core/platform/platform.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -33,6 +35,35 @@ TEST_CASE("a library that is not there is said to be so", "[core]") {
   CHECK(error.find("polarquant_none") != std::string::npos);
   CHECK(error.size() > std::string("polarquant_none").size() + 5);
   CHECK(platform::library_file("some").find("some") != std::string::npos);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizerAllocates = true;
+#elif defined(__has_feature)
+constexpr bool kSanitizerAllocates =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitizerAllocates = false;
+#endif
+
+TEST_CASE("memory freed between other memory goes back to the system", "[core]") {
+  const auto resident_pages = [] {
+    int64_t all = 0;
+    int64_t resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident;
+  };
+  constexpr size_t kPieces = 4000;
+  constexpr size_t kBytes = 20000;
+  std::vector<std::vector<char>> pieces;
+  pieces.reserve(kPieces);
+  for (size_t i = 0; i < kPieces; ++i) pieces.emplace_back(kBytes, char{1});
+  for (size_t i = 0; i < kPieces; i += 2) pieces[i] = std::vector<char>();
+  const int64_t before = resident_pages();
+  // A sanitizer's allocator keeps what is freed.
+  if (!platform::return_free_memory() || before == 0 || kSanitizerAllocates) return;
+  // Three whole pages, at the least, lie in such a piece.
+  CHECK(before - resident_pages() > int64_t{2} * kPieces / 2);
 }
 
 int some_function() { return 7; }

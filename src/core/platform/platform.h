@@ -16,6 +16,10 @@ bool on_fork_in_child(void (*handler)()) noexcept;
 /// Only a request: where the system refuses it, or has none, pages stay small.
 void ask_for_huge_pages(void* memory, size_t bytes) noexcept;
 
+/// Gives memory that was freed between what is in use back to the system, whole pages of it, as far
+/// as the C library can; false where it cannot. Reads all that the process has freed.
+bool return_free_memory() noexcept;
+
 /// Asks the system for the tile registers of x86-64 (AMX), for all threads of the process.
 bool permits_amx_tiles() noexcept;
 

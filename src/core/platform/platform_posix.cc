@@ -14,6 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace polarquant::platform {
 
@@ -24,6 +27,15 @@ bool on_fork_in_child(void (*handler)()) noexcept {
 void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) noexcept {
 #ifdef __linux__
   static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
+#endif
+}
+
+bool return_free_memory() noexcept {
+#ifdef __GLIBC__
+  malloc_trim(0);
+  return true;
+#else
+  return false;
 #endif
 }
 

@@ -35,6 +35,8 @@ bool on_fork_in_child(void (* /*handler*/)()) noexcept { return true; }
 // Large pages are for those with a right that few have.
 void ask_for_huge_pages(void* /*memory*/, size_t /*bytes*/) noexcept {}
 
+bool return_free_memory() noexcept { return false; }
+
 bool permits_amx_tiles() noexcept { return false; }
 
 std::optional<long> page_waits() noexcept {

@@ -271,6 +271,8 @@ void RowsTakenOut::take_out() noexcept {
     }
     index_.invlists->resize(list, kept);
   }
+  if (auto* polar = dynamic_cast<PolarInvertedLists*>(index_.invlists))
+    polar->note_removed(count(), static_cast<size_t>(index_.ntotal));
 }
 
 void RowsTakenOut::move_row(size_t list, size_t from, size_t to) noexcept {

@@ -42,8 +42,13 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
   void resize(size_t list_no, size_t new_size) override;
   void reset() override;
 
+  /// To be told of rows that were taken out, of so many, when nothing else is done to the lists:
+  /// from time to time memory between them goes back to the system.
+  void note_removed(size_t removed, size_t rows) noexcept;
+
  private:
   std::unique_ptr<CodeLists> lists_;
+  size_t removed_ = 0;  // since that was last done
 };
 
 }  // namespace polarquant
