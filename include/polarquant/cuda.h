@@ -142,9 +142,9 @@ typedef struct polar_cuda_search polar_cuda_search;
  * file and no refinement, and prepares queries there (polar_cuda_index_search says which does):
  * POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the
  * defaults; they are those of every start. What the filter keeps is asked now, and copied to the
- * device. The index may be destroyed before the search. Cost: device memory of some 0.5 MB a query,
- * of no more than 4,096 of them; 8 bytes a row where rows have ids of the caller's, and one bit a
- * row with a filter.
+ * device. The index may be destroyed before the search. Cost: device memory, of up
+ * to 4 queries some 2 bytes a row for each, of more some 0.6 MB for each of them, or of 4,096;
+ * 8 bytes a row where rows have ids of the caller's, and one bit a row with a filter.
  */
 POLAR_API polar_status polar_cuda_search_create(const polar_cuda_index* index, int64_t nq,
                                                 int64_t k, const polar_search_options* options,
@@ -170,6 +170,10 @@ POLAR_API void polar_cuda_search_destroy(polar_cuda_search* search);
 POLAR_API polar_status polar_cuda_search_start(const polar_cuda_search* search,
                                                const float* queries, void* stream, float* scores,
                                                int64_t* ids, int32_t* unfinished);
+
+/* *bytes: device memory of the search itself, without the index. */
+POLAR_API polar_status polar_cuda_search_memory_bytes(const polar_cuda_search* search,
+                                                      size_t* bytes);
 
 /* A codec in a device's memory, to encode there. Immutable. */
 typedef struct polar_cuda_encoder polar_cuda_encoder;

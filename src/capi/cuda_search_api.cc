@@ -88,3 +88,11 @@ extern "C" polar_status polar_cuda_search_start(const polar_cuda_search* search,
     checked.prepared.start(arrays);
   });
 }
+
+extern "C" polar_status polar_cuda_search_memory_bytes(const polar_cuda_search* search,
+                                                       size_t* bytes) {
+  return run_guarded([&] {
+    const polar_cuda_search& checked = require_object("search", search);
+    require_object("bytes", bytes) = checked.prepared.memory_bytes();
+  });
+}

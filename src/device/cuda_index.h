@@ -27,6 +27,7 @@ namespace polarquant::device {
 /// Searches that nobody waits for, of an index, which must outlive them.
 struct CudaPreparedSearch {
   void start(const cuda::PreparedSearchArrays& arrays) const;
+  size_t memory_bytes() const { return cuda_functions().search_bytes(search.get()); }
 
   int32_t device;
   DeviceBitsHandle bits;  // which the search reads; null without a filter

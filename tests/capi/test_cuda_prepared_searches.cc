@@ -178,6 +178,11 @@ TEST_CASE("what prepared searches refuse", "[capi]") {
   CHECK(there.start(made.get()) == POLAR_ERROR_CUDA);
   plain_devices().fail_search(1, 0, "");
   require_ok(there.start(made.get()));
+  size_t bytes = 0;
+  require_ok(polar_cuda_search_memory_bytes(made.get(), &bytes));
+  CHECK(bytes > 0);
+  CHECK(polar_cuda_search_memory_bytes(nullptr, &bytes) == POLAR_ERROR_BAD_ARGUMENT);
+  CHECK(polar_cuda_search_memory_bytes(made.get(), nullptr) == POLAR_ERROR_BAD_ARGUMENT);
   polar_cuda_search_destroy(nullptr);
 }
 

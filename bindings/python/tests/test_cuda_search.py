@@ -47,6 +47,11 @@ class Library:
         return 0
 
 
+    def polar_cuda_search_memory_bytes(self, search, out):
+        ctypes.cast(out, ctypes.POINTER(ctypes.c_size_t)).contents.value = 1000 + search
+        return 0
+
+
 class CudaSearchTest(unittest.TestCase):
     def setUp(self):
         self.library = Library()
@@ -74,6 +79,7 @@ class CudaSearchTest(unittest.TestCase):
     def test_a_start_writes_what_is_given(self):
         search = self.prepare()
         self.assertEqual((search.nq, search.dim, search.k), (NQ, DIM, K))
+        self.assertEqual(search.memory_bytes, 1077)
         self.assertEqual(self.library.created, [(1, NQ, K, 1.5)])
         out = self.outputs()
         self.assertIs(search.start(InterfaceOf(self.x), out=out, stream=9), out)

@@ -69,6 +69,13 @@ class CudaSearch(Handle):
         """Neighbors of each query."""
         return self._k
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the device's memory that it has, without the index."""
+        out = ctypes.c_size_t()
+        self._read(lib.polar_cuda_search_memory_bytes, ctypes.byref(out))
+        return out.value
+
     def start(
         self, queries: Any, *, out: tuple[Any, Any, Any] | None = None, stream: int | None = None
     ) -> tuple[Any, Any, Any]:

@@ -197,6 +197,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_cuda_index_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
     "polar_cuda_search_create": (_STATUS, [_HANDLE, c_int64, c_int64, _OPTIONS, _OUT]),
     "polar_cuda_search_destroy": (None, [_HANDLE]),
+    "polar_cuda_search_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
     "polar_cuda_search_start": (_STATUS, [_HANDLE, _ARRAY, c_void_p, _ARRAY, _ARRAY, _ARRAY]),
     "polar_cuda_encoder_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
     "polar_cuda_encoder_destroy": (None, [_HANDLE]),

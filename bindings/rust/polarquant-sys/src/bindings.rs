@@ -1386,9 +1386,9 @@ extern "C" {
     #[doc = " file and no refinement, and prepares queries there (polar_cuda_index_search says which does):"]
     #[doc = " POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the"]
     #[doc = " defaults; they are those of every start. What the filter keeps is asked now, and copied to the"]
-    #[doc = " device. The index may be destroyed before the search. Cost: device memory of some 0.5 MB a query,"]
-    #[doc = " of no more than 4,096 of them; 8 bytes a row where rows have ids of the caller's, and one bit a"]
-    #[doc = " row with a filter."]
+    #[doc = " device. The index may be destroyed before the search. Cost: device memory, of up"]
+    #[doc = " to 4 queries some 2 bytes a row for each, of more some 0.6 MB for each of them, or of 4,096;"]
+    #[doc = " 8 bytes a row where rows have ids of the caller's, and one bit a row with a filter."]
     pub fn polar_cuda_search_create(
         index: *const polar_cuda_index,
         nq: i64,
@@ -1419,6 +1419,11 @@ extern "C" {
         scores: *mut f32,
         ids: *mut i64,
         unfinished: *mut i32,
+    ) -> polar_status;
+    #[doc = " *bytes: device memory of the search itself, without the index."]
+    pub fn polar_cuda_search_memory_bytes(
+        search: *const polar_cuda_search,
+        bytes: *mut usize,
     ) -> polar_status;
 }
 #[repr(C)]
