@@ -166,9 +166,10 @@ void destroy_search(PreparedSearch* search) { delete search; }
 
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
-DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure* failure) {
+DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, const ListFilter* lists,
+                        Failure* failure) {
   DeviceBits* bits = nullptr;
-  guarded(failure, [&] { bits = new DeviceBits(*index, words); });
+  guarded(failure, [&] { bits = new DeviceBits(*index, words, lists); });
   return bits;
 }
 void destroy_bits(DeviceBits* bits) { delete bits; }

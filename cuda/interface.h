@@ -210,7 +210,7 @@ struct SearchRequest {
   ResidentQueries resident;         // in the place of what is prepared
   const uint64_t* allowed;          // a word for each block, bit i for its row i; null: every row
   ResidentBits resident_allowed;    // in the place of `allowed`; not for inverted files
-  const DeviceBits* kept_bits;      // of this index, in the place of both; not for inverted files
+  const DeviceBits* kept_bits;      // of this index, in the place of both
   float kept_share;                 // of the rows, about, by a filter; 0: not known
   void* stream;                     // a cudaStream_t
   int32_t* unfinished;              // as PreparedSearchArrays::unfinished
@@ -227,7 +227,7 @@ struct SearchRequest {
   float exactness;
   // Where it is known what rows of each list are allowed, else null or 0. Lists without any are
   // passed over, and those after the nearest that have so many.
-  const ListFilter* list_filter;  // (lists)
+  const ListFilter* list_filter;  // (lists); with kept_bits those that these have
   int64_t wanted_rows;
   const uint8_t* ranks_few;  // (nq): 1, few allowed rows of a list are ranked by score alone
 };
@@ -384,8 +384,10 @@ struct FunctionTable {
   /// in this order. Both are on one device and have one code.
   void (*copy_rows)(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows,
                     Failure* failure);
-  /// Copies a word for each block, (blocks), to the index's device.
-  DeviceBits* (*create_bits)(const DeviceIndex* index, const uint64_t* words, Failure* failure);
+  /// Copies a word for each block, (blocks), to the index's device; of an inverted file also what
+  /// of each list is kept, (lists).
+  DeviceBits* (*create_bits)(const DeviceIndex* index, const uint64_t* words,
+                             const ListFilter* lists, Failure* failure);
   void (*destroy_bits)(DeviceBits* bits);
   /// Takes memory for searches of an index that has set_queries and no lists; it must outlive them.
   /// Of `shape` is read what says how many, how far and by which kept_bits; ids: of the rows,

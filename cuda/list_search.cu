@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "cuda/coarse_scores.h"
+#include "cuda/device_bits.h"
 #include "cuda/final_scores.h"
 #include "cuda/list_filter.h"
 #include "cuda/list_items.h"
@@ -348,14 +349,14 @@ class ListGroupSearch {
   GroupOutput output_ = {};
 };
 
-/// What a filter keeps, at the beginning of a workspace.
+/// What a filter keeps: on the device, or copied to the beginning of a workspace.
 class FilterUpload {
  public:
-  FilterUpload(const DeviceIndex& index, const SearchRequest& request)
-      : request_(request),
-        words_(request.allowed != nullptr ? static_cast<size_t>(index.code().blocks()) : 0),
-        lists_(request.list_filter != nullptr ? static_cast<size_t>(index.lists()->view().count)
-                                              : 0) {}
+  FilterUpload(const DeviceIndex& index, const SearchRequest& request) : request_(request) {
+    if (request.kept_bits != nullptr) return;
+    if (request.allowed != nullptr) words_ = static_cast<size_t>(index.code().blocks());
+    if (request.list_filter != nullptr) lists_ = static_cast<size_t>(index.lists()->view().count);
+  }
 
   size_t bytes() const {
     Carver carver(nullptr);
@@ -364,6 +365,8 @@ class FilterUpload {
     return carver.used();
   }
   FilterView copy(const Workspace& workspace, cudaStream_t stream) const {
+    if (request_.kept_bits != nullptr)
+      return {request_.kept_bits->words(), request_.kept_bits->lists()};
     Carver carver(workspace.device.as<void>());
     auto* allowed = carver.take<uint64_t>(words_);
     auto* lists = carver.take<ListFilter>(lists_);
@@ -383,8 +386,8 @@ class FilterUpload {
 
  private:
   const SearchRequest& request_;
-  size_t words_;
-  size_t lists_;
+  size_t words_ = 0;
+  size_t lists_ = 0;
 };
 
 }  // namespace

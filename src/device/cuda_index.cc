@@ -25,6 +25,18 @@ constexpr int64_t kResultsAtOnce = int64_t{1} << 22;
 /// A prepared filter's rows are copied where they are no more than one of so many.
 constexpr int64_t kCopiedEvery = 8;
 
+/// What a prepared filter has on devices, or null where they lack memory: without it a search needs
+/// less.
+template <typename Make>
+std::shared_ptr<const RowCopiesElsewhere> unless_out_of_memory(const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
@@ -94,16 +106,22 @@ std::shared_ptr<const RowCopiesElsewhere> CudaIndex::copies_of(const RowFilter& 
                                                                const KeptRows& kept) const {
   if (!filter.is_prepared()) return nullptr;
   const bool are_few = kept.count() <= row_numbers_ / kCopiedEvery;
-  try {
+  return unless_out_of_memory([&] {
     return kept.copies_elsewhere().get(1, 0, [&] {
       return std::make_unique<CudaKeptRows>(parts_, DeviceCode(*codec_, *scan_codec_).description(),
                                             kept, are_few, &threads_);
     });
-  } catch (const Error& error) {
-    // Without them a search needs less memory.
-    if (error.code() != StatusCode::out_of_memory) throw;
-    return nullptr;
-  }
+  });
+}
+
+std::shared_ptr<const RowCopiesElsewhere> CudaIndex::kept_lists_of(const RowFilter& filter,
+                                                                   const RowFilter& asked) const {
+  const auto* kept = dynamic_cast<const KeptListRows*>(asked.rule());
+  if (kept == nullptr || !filter.is_prepared()) return nullptr;
+  return unless_out_of_memory([&] {
+    return kept->copies_elsewhere().get(
+        1, 0, [&] { return std::make_unique<CudaKeptLists>(*lists_, *kept, parts_, &threads_); });
+  });
 }
 
 DeviceQueries CudaIndex::prepare(const SearchRequest& wanted, int64_t first,
@@ -141,6 +159,7 @@ cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, Part
   own.nprobe = request.nprobe;
   own.allowed = request.allowed;
   if (request.kept_rows != nullptr) own.kept_bits = request.kept_rows->bits(i);
+  if (request.list_filter != nullptr) own.kept_bits = request.list_filter->bits(i);
   if (&searched_rows(i, request) == parts_[i].get()) own.kept_share = request.kept_share;
   if (request.ranks_few != nullptr) {
     own.list_filter = request.list_filter->lists();
@@ -282,7 +301,8 @@ void CudaIndex::search_lists(const SearchRequest& wanted, const ResidentArrays& 
     if (search.done) return;
     wanted_rows = search.wanted_rows;
   }
-  const CudaListFilter filter(*lists_, asked.filter, wanted_rows);
+  const CudaListFilter filter(*lists_, asked.filter, wanted_rows,
+                              kept_lists_of(wanted.filter, asked.filter));
   search_until_filled(asked, dim(), lists_->count(), result,
                       [&](const SearchRequest& some, const SearchResult& found) {
                         search_probed(some, filter, make_request(some, arrays, stream), found);

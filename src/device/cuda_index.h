@@ -110,6 +110,10 @@ class CudaIndex {
   /// and where the devices lack memory.
   std::shared_ptr<const RowCopiesElsewhere> copies_of(const RowFilter& filter,
                                                       const KeptRows& kept) const;
+  /// The rows of lists that a prepared filter keeps, likewise. `asked`: with KeptListRows where it
+  /// is known which lists have rows.
+  std::shared_ptr<const RowCopiesElsewhere> kept_lists_of(const RowFilter& filter,
+                                                          const RowFilter& asked) const;
   /// What device i searches.
   const CudaRows& searched_rows(size_t i, const Request& request) const {
     const CudaRows* copies = request.kept_rows != nullptr ? request.kept_rows->copies(i) : nullptr;

@@ -167,10 +167,10 @@ void CudaRows::copy(void* to, const void* from, size_t bytes, void* stream) cons
   });
 }
 
-DeviceBitsHandle CudaRows::copy_bits(const uint64_t* words) const {
+DeviceBitsHandle CudaRows::copy_bits(const uint64_t* words, const cuda::ListFilter* lists) const {
   DeviceBitsHandle bits;
   name_device(device_, [&] {
-    bits.reset(call_cuda(cuda_functions().create_bits, device_index_.get(), words));
+    bits.reset(call_cuda(cuda_functions().create_bits, device_index_.get(), words, lists));
   });
   return bits;
 }

@@ -35,8 +35,9 @@ class CudaRows {
   /// Searches these rows, which are numbered from 0.
   void search(const cuda::SearchRequest& request) const;
   void score(const cuda::ListedRowsRequest& request) const;
-  /// Copies a filter's bits to the device: a word for each block of these rows.
-  DeviceBitsHandle copy_bits(const uint64_t* words) const;
+  /// Copies a filter's bits to the device: a word for each block of these rows; and what it keeps
+  /// of each list where they form some, (lists).
+  DeviceBitsHandle copy_bits(const uint64_t* words, const cuda::ListFilter* lists = nullptr) const;
   /// FunctionTable::create_search.
   PreparedSearchHandle prepare_search(const cuda::SearchRequest& shape,
                                       std::span<const int64_t> ids) const;

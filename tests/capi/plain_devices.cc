@@ -382,7 +382,8 @@ size_t memory_bytes(const DeviceIndex* index) {
   return index->sketches.size() + index->payloads.size();
 }
 
-DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words, Failure* failure) {
+DeviceBits* create_bits(const DeviceIndex* index, const uint64_t* words,
+                        const ListFilter* /*lists*/, Failure* failure) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   if (fails(state().create, index->device, failure)) return nullptr;
   auto* bits = new DeviceBits;

@@ -46,6 +46,8 @@ class KeptListRows final : public FilterRule {
   const MadeLater<KeptVectors>& vectors() const { return vectors_; }
   /// The rows' codes, of a file whose lists have none.
   const MadeLater<CodeLists>& copies() const { return copies_; }
+  /// What devices have of this filter.
+  const MadeLater<RowCopiesElsewhere>& copies_elsewhere() const { return copies_elsewhere_; }
   /// A bit for each row, list by list, each of which begins a word.
   const std::vector<uint64_t>& words() const { return kept_.words(); }
 
@@ -68,6 +70,7 @@ class KeptListRows final : public FilterRule {
   std::vector<int32_t> lists_;
   MadeLater<KeptVectors> vectors_;
   MadeLater<CodeLists> copies_;
+  MadeLater<RowCopiesElsewhere> copies_elsewhere_;
 };
 
 /// What share of an inverted file's rows a filter keeps, 1 where that is not known.
