@@ -46,6 +46,8 @@ class Polar(GrowingAdapter):
         return len(pickle.dumps(self._index))
 
     def bytes_per_vector(self, base):
+        if self.what.startswith("HNSW") and "x," in self.what:
+            return self._index.memory_bytes / len(base), "memory; no file has the signs of links"
         try:
             plain = not self._with_ids and not self.what.startswith(("IVF", "IMI", "HNSW", "NSG"))
             if plain:
