@@ -25,7 +25,7 @@ AlignedVector<uint8_t> any_record(const LinkRecordLayout& layout, uint64_t seed)
   Random random(seed);
   AlignedVector<uint8_t> record(layout.bytes());
   for (uint8_t& byte : record) byte = static_cast<uint8_t>(random.below(256));
-  for (size_t i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < LinkRecordLayout::kUnits; ++i) {
     const uint16_t unit = unit_for(static_cast<float>(i + 1), 255);
     std::memcpy(record.data() + layout.units_offset() + 2 * i, &unit, sizeof unit);
   }
@@ -44,7 +44,7 @@ TEST_CASE("Estimates of links are the plain ones", "[scan][kernels]") {
       Random random(7);
       for (int8_t& value : query.values) value = static_cast<int8_t>(random.below(255)) - 127;
       query.score = {.5F, .75F, {.001F, 0}};
-      const LinkScale scale(layout, record.data(), query.score, -1.5F);
+      const LinkScale scale(layout, record.data(), query.score, -1.5F, .7F);
       int8_t values[kMostLinkSigns];
       round_link_values(query, layout.signs(), values);
       on_every_target([&] {

@@ -11,9 +11,9 @@
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/graphs/graph_filter.h"
+#include "src/faiss/graphs/record_walk.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/search_result.h"
@@ -78,32 +78,19 @@ class GraphSearch {
   void begin(const float* query, float radius, bool in_turn) {
     query_ = query;
     in_turn_ = in_turn;
-    left_ = 0;
     if (goal_.is_range) set_limit(query, radius);
     kept_ = collector();
     if (filter_.walks()) walk(query);
   }
   /// A step of the walk through records; false where there is none left.
-  bool expand_record() {
-    if (left_ == 0 || !beam_.has_next()) return false;
-    --left_;
-    const int32_t node = beam_.expand_next();
-    // All of its lines at once: it may have come into the beam just now.
-    scorer_->fetch_record(node);
-    if (!in_turn_) begin_next_record();
-    const RowScorer::LinkScores scores = scorer_->score_links(node);
-    const float key = key_of_score(scores.similarity, true);
-    if (key <= kept_.worst_key()) kept_.push({key, node});
-    insert_near(scores);
-    if (in_turn_) begin_next_record();
-    return true;
-  }
+  bool expand_record() { return reads_records_ && records_.expand(); }
   /// The best that a search for k finds, or all within the radius and few others, with their
   /// scores.
   std::vector<Neighbor> finish() {
     if (filter_.gathers_after(kept_.neighbors().size())) gather(query_);
-    std::vector<Neighbor> found =
-        collects_ || reads_records_ ? kept_.neighbors() : beam_neighbors();
+    std::vector<Neighbor> found = reads_records_ ? records_.found()
+                                  : collects_    ? kept_.neighbors()
+                                                 : beam_neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -131,14 +118,17 @@ class GraphSearch {
 
   TopK collector() const {
     if (goal_.is_range) return TopK::within(limit_);
-    return TopK(reads_records_ ? ScanCodec::rescored_rows(goal_.k) : goal_.k);
+    return TopK(goal_.k);
   }
 
   void walk(const float* query) {
     scorer_->set_query(query, kExactness);
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
-    if (reads_records_) return begin_records(nearest);
+    if (reads_records_) {
+      const RecordGoal goal = {goal_.k, filter_.ef(), graph_.stops_by_distance};
+      return records_.begin(goal, {nearest.key, nearest.node}, nodes_, in_turn_);
+    }
     search_level_0(nearest);
     if (goal_.is_range) expand_inside();
   }
@@ -232,39 +222,6 @@ class GraphSearch {
     }
   }
 
-  /// The search of SymphonyQG (arXiv 2411.12229, algorithm 1): nodes wait in the beam by what signs
-  /// say of them, and are scored by their codes when they are expanded. A node enters the beam
-  /// once, with the first estimate that is good enough.
-  void begin_records(Nearest start) {
-    scorer_->begin_links();
-    seen_.begin(nodes_);
-    beam_.begin(filter_.ef());
-    seen_.add(start.node);
-    beam_.insert(start.key, start.node);
-    left_ = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
-    if (in_turn_) begin_next_record();
-  }
-  /// Begins to fetch what is read next, unless a nearer node comes into the beam.
-  void begin_next_record() const {
-    beam_.for_next(1, [&](int32_t next) { scorer_->fetch_record_start(next); });
-  }
-  void insert_near(const RowScorer::LinkScores& scores) {
-    const float worst_key = beam_.worst_key();
-    slots_.resize(static_cast<size_t>(scores.slots));
-    size_t count = 0;
-    // No branches: which neighbours are near is not predictable.
-    for (int i = 0; i < scores.slots && scores.links[i] >= 0; ++i) {
-      slots_[count] = i;
-      count += -scores.similarities[i] <= worst_key ? 1 : 0;
-    }
-    for (size_t i = 0; i < count; ++i) {
-      const int slot = slots_[i];
-      const float estimate = -scores.similarities[slot];
-      if (estimate <= beam_.worst_key() && seen_.add(scores.links[slot]))
-        beam_.insert(estimate, scores.links[slot]);
-    }
-  }
-
   int32_t expand_next() {
     const int32_t node = beam_.expand_next();
     if (goal_.is_range) expanded_.add(node);
@@ -313,8 +270,7 @@ class GraphSearch {
   const Codec& codec_;
   const float* query_ = nullptr;
   bool in_turn_ = false;
-  int64_t left_ = 0;  // nodes that a walk through records may still expand
-  float limit_ = 0;   // the largest key that may be within the radius
+  float limit_ = 0;  // the largest key that may be within the radius
   int64_t nodes_;
   bool reads_records_;
   std::unique_ptr<RowScorer> scorer_;
@@ -327,7 +283,7 @@ class GraphSearch {
   std::vector<int32_t>& waiting_ = memory_->waiting;
   std::vector<int32_t>& good_ = memory_->good;
   std::vector<float>& keys_ = memory_->keys;
-  std::vector<int32_t>& slots_ = memory_->slots;
+  RecordWalk records_{*scorer_, &memory_->seen, &memory_->beam, &memory_->slots};
 };
 
 /// Of queries from `first` on, one for each search.

@@ -5,9 +5,9 @@
 //      then byte t+1 of these, so that one register has the same coordinates of 16 neighbours; then
 //      those of the next 16;
 //   2. the neighbours' numbers, int32, −1 after the last one;
-//   3. three bytes for each neighbour, those of one kind side by side, and their three units, each
-//      the upper half of a float's bits: what turns a sum over signs into a score
-//      (link_estimate.h);
+//   3. three bytes for each neighbour, those of one kind side by side, their three units, and the
+//      row's squared length, each of these four the upper half of a float's bits: what turns a sum
+//      over signs into a score (link_estimate.h);
 //   4. the row's code, as a single row has it (block_layout.h).
 // A residual is the neighbour's decoded vector less the node's. SymphonyQG (Gou, Gao, Xu and Long,
 // arXiv 2411.12229) has the same parts, with floats for codes; NGT-QG and SVS have other sketches.
@@ -33,6 +33,8 @@ inline constexpr int kLinkSignBytes = 4;
 
 class LinkRecordLayout {
  public:
+  static constexpr size_t kUnits = 4;
+
   /// links: how many a node may have, 1 or more.
   LinkRecordLayout(int dim, int links, size_t row_bytes)
       : links_(links),
@@ -54,7 +56,7 @@ class LinkRecordLayout {
   size_t constants_offset() const { return slopes_offset() + static_cast<size_t>(slots_); }
   size_t biases_offset() const { return constants_offset() + static_cast<size_t>(slots_); }
   size_t units_offset() const { return biases_offset() + static_cast<size_t>(slots_); }
-  size_t row_offset() const { return units_offset() + 3 * sizeof(uint16_t); }
+  size_t row_offset() const { return units_offset() + kUnits * sizeof(uint16_t); }
   /// From a record to the next one.
   size_t bytes() const {
     constexpr size_t kLine = 64;

@@ -76,25 +76,24 @@ ResidualSums sum_residual(const int8_t* node, const int8_t* neighbour, int padde
 
 LinkTerms link_terms(const ScanCodec& codec, const ScanTerms& node, const ScanTerms& neighbour,
                      const ResidualSums& sums) {
-  const bool l2 = codec.metric() == Metric::l2;
+  const double factor = codec.metric() == Metric::l2 ? 2 : 1;
+  const double step = codec.stages()[0].step;
   const double c = finite_or_0(node.scale);
   const double x = finite_or_0(neighbour.scale);
-  const float bias = finite_or_0(neighbour.constant - node.constant);
   LinkTerms terms;
-  if (!l2) terms.bias = bias;
+  terms.bias = finite_or_0(neighbour.constant - node.constant);
+  terms.node_norm2 =
+      finite_or_0(static_cast<float>(factor * step * step * c * c * sums.node_squares));
   const double squares =
       x * x * sums.neighbour_squares - 2 * (x * c) * sums.products + c * c * sums.node_squares;
   const double magnitudes = x * sums.signed_neighbour - c * sums.signed_node;
   if (squares > 0 && magnitudes > 0) {
     const double slope = squares / magnitudes;
     const double along = x * sums.products - c * sums.node_squares;
-    const double factor = l2 ? 2 : 1;
-    const double step = codec.stages()[0].step;
     terms.slope = finite_or_0(static_cast<float>(slope));
     terms.constant = finite_or_0(
         static_cast<float>(factor * step * step * c * (along - slope * sums.signed_node)));
   }
-  if (l2) terms.constant = finite_or_0(terms.constant + bias);
   return terms;
 }
 
@@ -118,12 +117,12 @@ void round_link_values(const ScanQuery& query, int signs, int8_t* values) {
 }
 
 LinkScale::LinkScale(const LinkRecordLayout& layout, const uint8_t* record,
-                     const ScoreConstants& score, float node_similarity)
+                     const ScoreConstants& score, float node_similarity, float along)
     : node(node_similarity) {
-  uint16_t units[3];
+  uint16_t units[LinkRecordLayout::kUnits];
   std::memcpy(units, record + layout.units_offset(), sizeof units);
   slope = float_of_unit(units[0]) * (score.dot_scale[0] * kLinkValueUnit);
-  constant = float_of_unit(units[1]);
+  constant = finite_or_0(float_of_unit(units[1]) * (along / float_of_unit(units[3])));
   bias = float_of_unit(units[2]) * score.weight;
 }
 

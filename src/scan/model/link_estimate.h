@@ -3,11 +3,13 @@
 // C++: the truth of the kernel (kernels/sketch/link_estimates.h).
 //
 // With c and x the decoded vectors of a node and of its neighbour, e = x − c, and q the query as
-// scores take it (ScanQuery), ⟨q,x⟩ = ⟨q,c⟩ + ⟨c,e⟩ + ⟨q−c,e⟩. The first term is known once the
-// node has been scored, the second when the link is made. The third is estimated by f·Σ ±(q−c)_j
-// over e's signs, with f = ‖e‖²/Σ |e_j|, which is without bias for directions that have nothing to
-// do with e, as in RaBitQ (Gao and Long, arXiv 2405.12497). Its error is in proportion to ‖q−c‖‖e‖:
-// it is small where it matters, for neighbours of nodes near the query.
+// scores take it (ScanQuery), ⟨q,x⟩ = ⟨q,c⟩ + a⟨c,e⟩ + ⟨q−ac,e⟩ for any a. The first term is known
+// once the node has been scored, ⟨c,e⟩ when the link is made. The third is estimated by
+// f·Σ ±(q−ac)_j over e's signs, with f = ‖e‖²/Σ |e_j|, which is without bias for directions that
+// have nothing to do with e, as in RaBitQ (Gao and Long, arXiv 2405.12497). Its error is in
+// proportion to ‖q−ac‖‖e‖, and so the least with a = ⟨q,c⟩/‖c‖²: small where it matters, for
+// neighbours of nodes near the query's direction. f·Σ ±q_j + a(⟨c,e⟩ − f·Σ ±c_j) is that sum in
+// parts of the query and parts of the link.
 #pragma once
 
 #include <bit>
@@ -24,12 +26,13 @@ bool has_link_estimates(const Codec& codec);
 /// Throws unsupported unless they can be, and bad_argument unless links are 1 or more.
 void require_records(const Codec& codec, int links);
 
-/// similarity(x) ≈ similarity(c) + slope·(dot_scale·Σ ±value) + constant + weight·bias; dot_scale
+/// similarity(x) ≈ similarity(c) + slope·(dot_scale·Σ ±value) + a·constant + weight·bias; dot_scale
 /// and weight are those of ScanQuery::score, Σ is over the query's values.
 struct LinkTerms {
   float slope = 0;
   float constant = 0;
   float bias = 0;
+  float node_norm2 = 0;  // ‖c‖², twice for L2: what ⟨q,c⟩ as scores have it is divided by for a
 };
 /// What says on which side a neighbour's coordinate lies: scales rounded to −127 to 127, so that
 /// neighbour·value − node·value fits 16 bits. Rounding turns a residual by at most .004 of the
@@ -80,8 +83,9 @@ struct LinkScale {
   float constant = 0;
   float bias = 0;
 
+  /// along: the part of the node's similarity that is made of its values.
   LinkScale(const LinkRecordLayout& layout, const uint8_t* record, const ScoreConstants& score,
-            float node_similarity);
+            float node_similarity, float along);
   float similarity(int slope_byte, int sum, int constant_byte, int bias_byte) const {
     return node + slope * static_cast<float>(slope_byte * sum) +
            constant * static_cast<float>(constant_byte) + bias * static_cast<float>(bias_byte);

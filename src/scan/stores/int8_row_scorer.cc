@@ -2,6 +2,7 @@
 #include "src/scan/stores/int8_row_scorer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/spare_memory.h"
+#include "src/simd/exact_sums.h"
 
 namespace polarquant {
 namespace {
@@ -30,7 +32,6 @@ class Int8Scorer final : public RowScorer {
         scratch_(static_cast<size_t>(scan.padded_dim())),
         decoded_(static_cast<size_t>(codec.dim())),
         code_(rows.layout().row_format_bytes()) {
-    for (const float value : codec.centre()) centre_norm2_ += double{value} * value;
     as_query_.values.resize(static_cast<size_t>(scan.padded_dim()));
     for (const Int8Stage& stage : scan.stages())
       payload_bytes_ = std::max(payload_bytes_, stage.payload_bytes);
@@ -101,7 +102,7 @@ class Int8Scorer final : public RowScorer {
     const double dot = step * step * dots_[0][0] * (double{x.scale} * y.scale);
     if (scan_.metric() == Metric::l2)
       return static_cast<float>(double{x.bias} * x.bias + double{y.bias} * y.bias - 2 * dot);
-    return static_cast<float>(centre_norm2_ + (double{x.bias} + y.bias) + dot);
+    return static_cast<float>(centre_norm2() + (double{x.bias} + y.bias) + dot);
   }
 
   void fetch(const int32_t* rows, int count) const override {
@@ -111,16 +112,25 @@ class Int8Scorer final : public RowScorer {
     for (int i = 0; i < count; ++i) polarquant::fetch(rows_.place(rows[i]).sketch, bytes);
   }
 
-  void begin_links() override {
+  float begin_links() override {
     const LinkRecordLayout& records = *rows_.records();
     tables_->make(*query_, records.signs());
     estimates_.resize(static_cast<size_t>(records.slots()));
+    const float* q = prepared_.rotated.data();
+    const double squares = simd_exact_sums().dot_exact(q, q, codec_.dim());
+    const double factor = codec_.metric() == Metric::l2 ? 2 : 1;
+    return static_cast<float>(factor * codec_.norm_unit() * std::sqrt(squares / codec_.dim()));
   }
   LinkScores score_links(int32_t row) override {
     const LinkRecordLayout& records = *rows_.records();
     const uint8_t* record = rows_.record(row);
-    const float score = similarity_of(row);
-    estimate_links(*tables_, records, record, {records, record, query_->score, score},
+    take(&row, 1, at_);
+    const ScanTerms terms = load_terms(scan_, at_[0]);
+    dots(*query_, 0, 1);
+    const float score = similarity(query_->score, terms, dots_[0][0]);
+    const float along =
+        terms.scale * (query_->score.dot_scale[0] * static_cast<float>(dots_[0][0]));
+    estimate_links(*tables_, records, record, {records, record, query_->score, score, along},
                    estimates_.data());
     return {score, reinterpret_cast<const int32_t*>(record + records.links_offset()),
             estimates_.data(), records.slots()};
@@ -157,11 +167,13 @@ class Int8Scorer final : public RowScorer {
   void dots(const ScanQuery& query, size_t stage, int count) {
     place_dots(scan_, scan_.stages()[stage], query, at_, count, scratch_.data(), dots_[stage]);
   }
-  float similarity_of(int32_t row) {
-    take(&row, 1, at_);
-    const ScanTerms terms = load_terms(scan_, at_[0]);
-    dots(*query_, 0, 1);
-    return similarity(query_->score, terms, dots_[0][0]);
+  /// A query asks for it only where rows are compared: a sum in order takes as long as ten rows.
+  double centre_norm2() {
+    if (centre_norm2_ < 0) {
+      centre_norm2_ = 0;
+      for (const float value : codec_.centre()) centre_norm2_ += double{value} * value;
+    }
+    return centre_norm2_;
   }
   Factors factors(int64_t row) const {
     return load_factors(scan_.factor_format(), rows_.layout().row_factors(rows_.place(row)));
@@ -180,8 +192,8 @@ class Int8Scorer final : public RowScorer {
   const Codec& codec_;
   const ScanCodec& scan_;
   const SingleRows& rows_;
-  double centre_norm2_ = 0;
-  bool integer_pairs_;  // pairs of rows have scores by values too
+  double centre_norm2_ = -1;  // not known yet
+  bool integer_pairs_;        // pairs of rows have scores by values too
   size_t payload_bytes_ =
       0;  // bytes of a row's payload that a score reads, which may be more than there are
   PreparedQuery prepared_;

@@ -41,9 +41,10 @@ void LinkRecordWriter::put_links(std::span<const int32_t> links, uint8_t* record
     largest.constant = std::max(largest.constant, std::fabs(terms_[i].constant));
     largest.bias = std::max(largest.bias, std::fabs(terms_[i].bias));
   }
-  const uint16_t units[3] = {unit_for(largest.slope, kMostSlope),
-                             unit_for(largest.constant, kMostConstant),
-                             unit_for(largest.bias, kMostConstant)};
+  largest.node_norm2 = links.empty() ? 0 : terms_[0].node_norm2;
+  const uint16_t units[LinkRecordLayout::kUnits] = {
+      unit_for(largest.slope, kMostSlope), unit_for(largest.constant, kMostConstant),
+      unit_for(largest.bias, kMostConstant), unit_for(largest.node_norm2, 1)};
   std::memcpy(record + layout_.units_offset(), units, sizeof units);
   for (size_t i = 0; i < links.size(); ++i) {
     const auto put = [&](size_t offset, float value, uint16_t unit, int most) {

@@ -48,8 +48,9 @@ class RowScorer {
     const float* similarities;  // of these rows, estimated by signs
     int slots;                  // places for links
   };
-  /// After set_query, before score_links.
-  virtual void begin_links() {}
+  /// After set_query, before score_links. Returns the standard deviation of similarities of rows
+  /// whose directions have nothing to do with the query's.
+  virtual float begin_links() { return 0; }
   /// Valid until the next call.
   virtual LinkScores score_links(int32_t /*row*/) { return {}; }
   /// Begins to fetch what score_links reads, of a row that it is about to be called for.
