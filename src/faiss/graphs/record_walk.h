@@ -59,7 +59,8 @@ class RecordWalk {
     const auto node = static_cast<int32_t>(start.id);
     seen_.add(node);
     beam_.insert(start.key, node);
-    if (in_turn_) begin_next_record();
+    expected_ = -1;
+    if (in_turn_) fetch_next(false);
   }
   /// Expands a node; false where there is none left.
   bool expand() {
@@ -68,7 +69,8 @@ class RecordWalk {
     const int32_t node = beam_.expand_next();
     // All of its lines at once: it may have come into the beam just now.
     scorer_.fetch_record(node);
-    if (!in_turn_) begin_next_record();
+    const bool was_expected = node == expected_;
+    if (!in_turn_) fetch_next(was_expected);
     const RowScorer::LinkScores scores = scorer_.score_links(node);
     const float key = key_of_score(scores.similarity, true);
     if (key <= kept_.worst_key()) {
@@ -76,7 +78,7 @@ class RecordWalk {
       beam_.set_reach(kept_.worst_key() + margin_);
     }
     insert_near(scores);
-    if (in_turn_) begin_next_record();
+    if (in_turn_) fetch_next(was_expected);
     return true;
   }
   /// The best of the nodes expanded, by their codes; some more than k.
@@ -87,9 +89,13 @@ class RecordWalk {
   /// 117,659 rows of 384 dimensions then have about ef nodes within the margin.
   static constexpr float kMargin = .67F;
 
-  /// Begins to fetch what is read next, unless a nearer node comes into the beam.
-  void begin_next_record() const {
-    beam_.for_next(1, [&](int32_t next) { scorer_.fetch_record_start(next); });
+  /// Begins to fetch what is read next, unless a nearer node comes into the beam: that is as likely
+  /// as it was the last time.
+  void fetch_next(bool is_likely) {
+    beam_.for_next(1, [&](int32_t next) {
+      scorer_.fetch_next_record(next, is_likely);
+      expected_ = next;
+    });
   }
   void insert_near(const RowScorer::LinkScores& scores) {
     const float worst_key = beam_.worst_key();
@@ -115,6 +121,7 @@ class RecordWalk {
   bool in_turn_ = false;
   int64_t left_ = 0;  // nodes that may still be expanded
   float margin_ = 0;
+  int32_t expected_ = -1;  // the node that would have been expanded next
   TopK kept_{1};
 };
 

@@ -138,8 +138,9 @@ class Int8Scorer final : public RowScorer {
   void fetch_record(int32_t row) const override {
     polarquant::fetch<kFirstLevel>(rows_.record(row), rows_.records()->bytes());
   }
-  void fetch_record_start(int32_t row) const override {
-    polarquant::fetch(rows_.record(row), std::min(kRecordStart, rows_.records()->bytes()));
+  void fetch_next_record(int32_t row, bool whole) const override {
+    const size_t bytes = rows_.records()->bytes();
+    polarquant::fetch(rows_.record(row), whole ? bytes : std::min(kRecordStart, bytes));
   }
 
  private:

@@ -55,8 +55,9 @@ class RowScorer {
   virtual LinkScores score_links(int32_t /*row*/) { return {}; }
   /// Begins to fetch what score_links reads, of a row that it is about to be called for.
   virtual void fetch_record(int32_t /*row*/) const {}
-  /// The first part of it, of the row after that.
-  virtual void fetch_record_start(int32_t /*row*/) const {}
+  /// The same of the row that is likely to be the next: all of it, or so much as is worth fetching
+  /// where another row may well come before.
+  virtual void fetch_next_record(int32_t /*row*/, bool /*whole*/) const {}
 };
 
 /// By decoding rows to floats: for any store. Both are borrowed.
