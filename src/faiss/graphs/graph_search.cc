@@ -53,7 +53,7 @@ struct GraphMemory {
   std::vector<int32_t> waiting;  // whose signs are on their way
   std::vector<int32_t> good;     // whose codes are on their way
   std::vector<float> keys;
-  std::vector<int32_t> slots;  // of neighbours in a record that are near enough
+  RecordWalkMemory records;
 };
 
 /// One thread's searches of a graph.
@@ -283,7 +283,7 @@ class GraphSearch {
   std::vector<int32_t>& waiting_ = memory_->waiting;
   std::vector<int32_t>& good_ = memory_->good;
   std::vector<float>& keys_ = memory_->keys;
-  RecordWalk records_{*scorer_, &memory_->seen, &memory_->beam, &memory_->slots};
+  RecordWalk records_{*scorer_, memory_->records};
 };
 
 /// Of queries from `first` on, one for each search.
