@@ -191,8 +191,7 @@ RowTerms Codec::decode_for_score(CodeRows codes, int64_t row, float* y) const {
       const double norm2 = centroids_->norm2(std::min(factors.centroid, centroids_->count() - 1));
       return {static_cast<float>(norm2 + factors.bias), -2};
     }
-    if (metric_ == Metric::l2) return {factors.bias * factors.bias, -2 * factors.scale};
-    return {factors.bias, factors.scale};
+    return score_terms(factors);
   }
   decode_vector(codes, row, y);
   const double unit = norm_unit();

@@ -187,6 +187,11 @@ class Codec {
   PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
   /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
   RowTerms decode_for_score(CodeRows codes, int64_t row, float* y) const;
+  /// These numbers of a row with factors; of codes without centroids.
+  RowTerms score_terms(const Factors& factors) const {
+    if (metric_ == Metric::l2) return {factors.bias * factors.bias, -2 * factors.scale};
+    return {factors.bias, factors.scale};
+  }
   /// The score of a decoded row: one expression for all scans, so that their bits agree.
   float score_decoded(const PreparedQuery& query, const RowTerms& row, const float* y) const {
     const float dot = kernels_.dot_float(query.rotated.data(), y, dim_);

@@ -10,6 +10,7 @@
 #include "src/codec/magnitude_planes.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
 #include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/decode/level_floats.h"
 #include "src/simd/round_to_int8.h"
 #include "src/simd/sign_words.h"
 #include "tests/scan/every_target.h"
@@ -131,6 +132,31 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
       check_part(rows, tile, part);
     }
   }
+}
+
+TEST_CASE("split levels as floats are those of the codec", "[scan][kernels]") {
+  for (const int dim : kScanDims) {
+    const ScanRows rows = made_up_rows("Polar8", dim, Metric::l2, 85);
+    const ScanTile tile = tile_of(rows);
+    REQUIRE(rows.scan.split_levels().size() == 256);
+    on_every_target([&] {
+      for (const uint32_t row : {0U, 7U, 64U, 84U}) {
+        CAPTURE(dim, row);
+        const auto size = static_cast<size_t>(dim);
+        const BlockLayout& layout = rows.scan.layout();
+        std::vector<uint8_t> code(layout.row_format_bytes());
+        layout.get_row(place_of(tile, row), code.data());
+        std::vector<float> expected(size);
+        rows.codec->decode_for_score({code.data(), 1}, 0, expected.data());
+        std::vector<float> found(size + 1, 9);
+        decode_split_levels(layout, place_of(tile, row), rows.scan.split_levels().data(),
+                            found.data());
+        REQUIRE(std::equal(expected.begin(), expected.end(), found.begin(), same_bits));
+        REQUIRE(found[size] == 9);
+      }
+    });
+  }
+  CHECK(ScanRows("Polar4", 100, Metric::l2).scan.split_levels().empty());
 }
 
 TEST_CASE("queries are rounded to the plain int8 values", "[scan][kernels]") {

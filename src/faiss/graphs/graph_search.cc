@@ -181,6 +181,7 @@ class GraphSearch {
       good_.clear();
       for (const int32_t neighbour : graph_.neighbours(nearest.node, level)) {
         if (neighbour < 0) break;
+        graph_.fetch_place(neighbour);
         good_.push_back(neighbour);
       }
       fetch_nodes(good_);

@@ -163,6 +163,10 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   const CodeDescription code = codec.quantizer().describe();
   require(!code.stages.empty(), StatusCode::unsupported, "{}: its codes have no int8 values",
           print_spec(codec.spec()));
+  if (layout_.splits_levels()) {
+    const std::span<const float> levels = code.lone_levels()->levels();
+    split_levels_.assign(levels.begin(), levels.end());
+  }
   const PlannedQuantizer* planned = codec.planned();
   // The first of two stages is a bound beside that of signs: without these all rows are scored.
   const int first = planned != nullptr && has_signs() ? first_stage_segments(*planned) : 0;

@@ -158,6 +158,8 @@ class ScanCodec {
   /// (dim), for a code with a trained rotation, else empty: the factors that make û of values. The
   /// query takes them instead. 0 where a code has no bits of a coordinate.
   const std::vector<float>& scales() const { return scales_; }
+  /// (256), the numbers that bytes stand for, where rows' layout splits such bytes; else empty.
+  const std::vector<float>& split_levels() const { return split_levels_; }
   const BoundConstants& bounds() const { return bounds_; }
   /// How many rows a search for the k best by the codec's scores keeps by values, for these scores
   /// to choose from. docs/dev/tuning.md, "Int8 values and floats", has recall with and without.
@@ -176,6 +178,7 @@ class ScanCodec {
   const Centroids* centroids_;
   std::vector<Int8Stage> stages_;
   std::vector<float> scales_;
+  std::vector<float> split_levels_;
   BoundConstants bounds_;
 };
 

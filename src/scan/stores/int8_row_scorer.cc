@@ -10,6 +10,7 @@
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
 #include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/decode/level_floats.h"
 #include "src/scan/kernels/sketch/link_estimates.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/row_values.h"
@@ -82,6 +83,11 @@ class Int8Scorer final : public RowScorer {
   }
 
   float exact_score(int64_t row) override {
+    if (!scan_.split_levels().empty()) {
+      decode_split_levels(rows_.layout(), rows_.place(row), scan_.split_levels().data(),
+                          decoded_.data());
+      return codec_.score_decoded(prepared_, codec_.score_terms(factors(row)), decoded_.data());
+    }
     rows_.get(row, code_.data());
     const RowTerms terms = codec_.decode_for_score({code_.data(), 1}, 0, decoded_.data());
     return codec_.score_decoded(prepared_, terms, decoded_.data());
