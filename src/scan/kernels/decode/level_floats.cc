@@ -27,13 +27,14 @@ class MagnitudeTable {
     for (int i = 0; i < 8; ++i) parts_[i] = _mm512_loadu_ps(levels + 16 * i);
   }
   HWY_ATTR HWY_INLINE __m512 look_up(__m512i numbers) const {
-    const auto of_32 = [&](int first) HWY_ATTR {
+    const auto look_up_32 = [&](int first) HWY_ATTR {
       return _mm512_permutex2var_ps(parts_[first], numbers, parts_[first + 1]);
     };
-    const __mmask16 is_odd_32 = _mm512_test_epi32_mask(numbers, _mm512_set1_epi32(32));
+    const __mmask16 in_odd_half = _mm512_test_epi32_mask(numbers, _mm512_set1_epi32(32));
     const __mmask16 is_high = _mm512_test_epi32_mask(numbers, _mm512_set1_epi32(64));
-    return _mm512_mask_mov_ps(_mm512_mask_mov_ps(of_32(0), is_odd_32, of_32(2)), is_high,
-                              _mm512_mask_mov_ps(of_32(4), is_odd_32, of_32(6)));
+    return _mm512_mask_mov_ps(_mm512_mask_mov_ps(look_up_32(0), in_odd_half, look_up_32(2)),
+                              is_high,
+                              _mm512_mask_mov_ps(look_up_32(4), in_odd_half, look_up_32(6)));
   }
 
  private:
