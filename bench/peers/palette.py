@@ -3,7 +3,7 @@
 apart, and a marker for each series besides, so that a chart also works in grey."""
 
 OURS = "#D55E00"
-OURS_MORE = ("#CC79A7", "#882255")
+OURS_MORE = ("#CC79A7", "#882255", "#999933")
 RIVALS = ("#0072B2", "#009E73", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "*", "p", "h", "d")
 
