@@ -8,8 +8,9 @@ import "C"
 import "context"
 
 // MergeFiles merges the index files at paths, one or more, into one at out, which may be one of
-// them: the bytes, after equal training, that one index has which was given all rows in this order.
-// Memory does not grow with the rows: files are mapped and read through.
+// them, but on Windows ([ErrIO] there, and nothing changes): the bytes, after equal training, that
+// one index has which was given all rows in this order. Memory does not grow with the rows: files
+// are mapped and read through.
 //
 // Ids of the caller's stay and must differ, [ErrBadArgument] names one that comes twice; other rows
 // are numbered on. Codes must be made alike: [ErrStateMismatch] names the file and the part that

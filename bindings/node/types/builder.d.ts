@@ -72,10 +72,10 @@ export class IndexBuilder extends Handle {
 }
 
 /**
- * Merges index files, one or more, into one at `out`, which may be one of them: the bytes, after equal training, that
- * one index has which was given all rows in this order. For the kinds that `IndexBuilder` takes. Ids of the caller's
- * stay and must differ; other rows are numbered on. Files are mapped and read through: memory does not grow with the
- * rows. `out` appears whole or not at all; `numThreads` is not used.
+ * Merges index files, one or more, into one at `out`, which may be one of them, but on Windows (InputOutputError there,
+ * and nothing changes): the bytes, after equal training, that one index has which was given all rows in this order. For
+ * the kinds that `IndexBuilder` takes. Ids of the caller's stay and must differ; other rows are numbered on. Files are
+ * mapped and read through: memory does not grow with the rows. `out` appears whole or not at all; `numThreads` is not used.
  * @throws StateMismatchError names the file and what differs: train once and give all shards that state (`clone`);
  *   BadArgumentError names an id that comes twice; UnsupportedError; InputOutputError.
  */

@@ -145,7 +145,8 @@ def merge_files(
 
     paths: of files that `Index.save` wrote, made and trained alike: train once and give all shards
     that state (`Index.clone`). StateMismatchError names the file and what differs.
-    out: appears whole or not at all, and may be one of them.
+    out: appears whole or not at all, and may be one of them, but on Windows (InputOutputError there, and
+    nothing changes).
     Ids of yours stay and must differ: BadArgumentError names one that comes twice. Other rows are
     numbered on. Memory does not grow with the rows: files are mapped and read through. For the kinds
     that `IndexBuilder` takes; UnsupportedError for others.

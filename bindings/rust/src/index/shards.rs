@@ -8,8 +8,9 @@ use crate::{Result, WorkOptions};
 use polarquant_sys as sys;
 use std::path::Path;
 
-/// Merges the index files at these paths, one or more, into one at `out`, which may be one of them:
-/// the bytes, after equal training, that one index has which was given all rows in this order.
+/// Merges the index files at these paths, one or more, into one at `out`, which may be one of them,
+/// but on Windows (Io there, and nothing changes): the bytes, after equal training, that one
+/// index has which was given all rows in this order.
 ///
 /// Ids of the caller's stay and must differ: BadArgument names one that comes twice. Other rows are
 /// numbered on. Codes must be made alike: StateMismatch names the file and the part that differs;

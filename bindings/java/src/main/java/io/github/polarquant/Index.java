@@ -678,7 +678,8 @@ public final class Index implements AutoCloseable {
    * and read through: memory does not grow with the rows.
    *
    * @param paths of the files, 1 or more, in the order of their rows
-   * @param out appears whole or not at all, and may be one of them
+   * @param out appears whole or not at all, and may be one of them, but on Windows, where the
+   *     system refuses and nothing changes
    * @param options who is told how far it is
    * @throws PolarException.StateMismatch for a file of another state, which it names: train once
    *     and give all shards that state, by {@link #copy}
