@@ -62,8 +62,9 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
 
-Debian packages that are missing are installed first, as root or through sudo. --static and cross let CMake fetch
-sources; if POLARQUANT_SOURCES is set, they are taken from that folder's faiss, highway, fmt, catch2, xxhash and json.
+Debian packages that are missing are installed first, as root or through sudo. --static, cross and wheels let CMake fetch
+sources; if POLARQUANT_SOURCES is set, they are taken from that folder's faiss, highway, fmt, catch2, xxhash and json,
+and those that it lacks come into it from Debian 12.
 
 examples:
   ./dev.sh demo
@@ -100,6 +101,8 @@ quietly() {
 source "$root/tools/dev/packages.sh"
 # shellcheck source=tools/dev/build.sh
 source "$root/tools/dev/build.sh"
+# shellcheck source=tools/dev/sources.sh
+source "$root/tools/dev/sources.sh"
 # shellcheck source=tools/dev/cross.sh
 source "$root/tools/dev/cross.sh"
 # shellcheck source=tools/dev/wheels.sh

@@ -24,6 +24,7 @@ command_test() {
         ;;
       --static)
         options+=(-DPOLARQUANT_STATIC=ON -DPOLARQUANT_OPENMP=OFF -DPOLARQUANT_BENCH=OFF)
+        need_sources
         mapfile -t -O "${#options[@]}" options < <(source_options)
         suffix+=-static
         ;;

@@ -6,17 +6,6 @@
 cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
   x86_64-windows-gnu aarch64-macos.11.0 x86_64-macos.10.15)
 
-# source_options: what CMake fetches is taken from POLARQUANT_SOURCES instead, a folder of folders, where it has it.
-source_options() {
-  local name
-  [[ -n ${POLARQUANT_SOURCES-} ]] || return 0
-  for name in highway fmt catch2 xxhash json faiss; do
-    if [[ -d $POLARQUANT_SOURCES/$name ]]; then
-      printf '%s\n' "-DFETCHCONTENT_SOURCE_DIR_${name^^}=$(realpath "$POLARQUANT_SOURCES/$name")"
-    fi
-  done
-}
-
 # need_zig TARGET: sets zig_tools to a folder of compilers for it.
 need_zig() {
   local venv=$root/build-cross/zig zig tool
@@ -77,6 +66,7 @@ build_target() {
   need_zig "$target"
   need_emulator "$target"
   need_sqlite "$target"
+  need_sources
   mapfile -t options < <(source_options)
   build_dir=$root/build-cross/$target
   build "${options[@]}" "-DCMAKE_TOOLCHAIN_FILE=$root/cmake/zig.cmake" "-DPOLARQUANT_TARGET=$target" \
