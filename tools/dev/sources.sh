@@ -29,9 +29,9 @@ need_sources() {
   quietly "${apt[@]}" update
   for name in "${missing[@]}"; do
     (cd "$packages" && quietly "${apt[@]}" source --download-only "${source_packages[$name]}")
-    # Into its place in one step: a folder that is there is whole.
+    # Without Debian's changes, as CMake would fetch them; and into its place in one step: what is there is whole.
     rm -rf "$packages/unpacked"
-    quietly dpkg-source --extract "$packages/${source_packages[$name]}"_*.dsc "$packages/unpacked"
+    quietly dpkg-source --skip-patches --extract "$packages/${source_packages[$name]}"_*.dsc "$packages/unpacked"
     mv "$packages/unpacked" "$POLARQUANT_SOURCES/$name"
   done
 }

@@ -69,6 +69,20 @@ is_or_older() {
     ${found[2]} == "${BASH_REMATCH[2]}" ]] && ((found[3] <= BASH_REMATCH[3]))
 }
 
+# try_wheel WHERE COMMAND…: runs tests of a wheel, and says how many there were.
+try_wheel() {
+  local log
+  log=$(mktemp)
+  if ! "${@:2}" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    die "failed: ${*:2}"
+  fi
+  say "tried $1:"
+  grep --extended-regexp '^(Ran |OK|passed: |.*: Ran )' "$log" | sed 's/^/  /' >&2
+  rm -f "$log"
+}
+
 # check_wheel TARGET WHEEL: the wheel runs where its name says; those of Linux by auditwheel, which reads the library,
 # and may find that older systems would do.
 check_wheel() {
@@ -82,12 +96,12 @@ check_wheel() {
   fi
   case $1 in
     x86_64-linux-gnu*)
-      quietly python3 "$root/bindings/python/tests/install/check_install.py" "$root" "$root/build-python/check-codes" "$2"
-      say "tried in a fresh virtual environment"
+      try_wheel "in a fresh virtual environment" \
+        python3 "$root/bindings/python/tests/install/check_install.py" "$root" "$root/build-python/check-codes" "$2"
       ;;
     aarch64-linux-gnu*)
-      quietly "$root/bindings/python/tests/install/check_aarch64.sh" "$root" "$root/build-cross/python-arm64" "$2"
-      say "tried on Debian's Python for ARM, under qemu"
+      try_wheel "on Debian's Python for ARM, under qemu" \
+        "$root/bindings/python/tests/install/check_aarch64.sh" "$root" "$root/build-cross/python-arm64" "$2"
       ;;
     *) say "not tried: there is no Python of $platform here; ./dev.sh cross $1 has checked the library" ;;
   esac
