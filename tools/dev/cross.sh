@@ -10,7 +10,7 @@ cross_targets=(x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aa
 need_zig() {
   local venv=$root/build-cross/zig zig tool
   zig_tools=$root/build-cross/tools/$1
-  if [[ ! -x $venv/bin/python ]]; then
+  if ! "$venv/bin/python" -c 'import ziglang' 2>/dev/null; then
     need_packages "${packages_python[@]}"
     say "installing zig into build-cross/zig"
     quietly python3 -m venv "$venv"
@@ -21,6 +21,9 @@ need_zig() {
   for tool in cc c++; do printf '#!/bin/sh\nexec "%s" %s -target %s "$@"\n' "$zig" "$tool" "$1" >"$zig_tools/$tool"; done
   for tool in ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "$tool" >"$zig_tools/$tool"; done
   chmod +x "$zig_tools"/*
+  # ccache would take programs that were written anew for another compiler; what they are is zig's version and the target.
+  CCACHE_COMPILERCHECK="string:zig $("$zig" version) $1"
+  export CCACHE_COMPILERCHECK
 }
 
 # need_emulator TARGET: sets emulator to what runs the target's programs here, with their loader; installs it.
