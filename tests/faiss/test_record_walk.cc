@@ -9,6 +9,7 @@
 
 #include "src/core/random.h"
 #include "src/faiss/graphs/record_walk.h"
+#include "src/scan/search/filter_rules.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -110,6 +111,38 @@ TEST_CASE("A walk expands half to twice ef nodes, or as many as there are", "[fa
     CHECK(between < 800);
     CHECK(walk({200, 200, true}, 0, kNodes, in_turn) >= 200);
   }
+}
+
+TEST_CASE("A walk through records finds what its filter keeps", "[faiss][graph]") {
+  constexpr int32_t kNodes = 2000;
+  constexpr int32_t kQuery = 700;
+  constexpr int64_t kEvery = 4;
+  RecordWalkMemory memory;
+  std::vector<int64_t> kept;
+  for (int64_t node = 1; node < kNodes; node += kEvery) kept.push_back(node);
+  const RowFilter filter = keep_ids(kept);
+  const auto walk = [&](float spread) {
+    LineScorer scorer(kNodes, kQuery, spread);
+    RecordWalk records(scorer, memory);
+    records.begin({10, 100, true, &filter, 1.0 / kEvery}, {100.F, kQuery - 100}, kNodes, false);
+    while (records.expand()) {
+    }
+    std::vector<int64_t> found;
+    for (const Neighbor& neighbor : records.found()) found.push_back(neighbor.id);
+    std::sort(found.begin(), found.end(),
+              [&](int64_t a, int64_t b) { return std::abs(a - kQuery) < std::abs(b - kQuery); });
+    REQUIRE(found.size() >= 10);
+    for (int64_t i = 0; i < 10; ++i) {
+      // 701, 697, 705, 693, …
+      const int64_t steps = (i + 1) / 2 * kEvery;
+      REQUIRE(found[static_cast<size_t>(i)] == kQuery + 1 + (i % 2 == 0 ? steps : -steps));
+    }
+    return std::count_if(scorer.expanded.begin(), scorer.expanded.end(),
+                         [](int times) { return times > 0; });
+  };
+  // Four times as many as without the filter.
+  CHECK(walk(0) == 200);
+  CHECK(walk(1e30F) == 800);
 }
 
 }  // namespace

@@ -354,6 +354,10 @@ TEST_CASE("graphs with filters", "[scan][plan]") {
   CHECK(plan(16, 1 << 30, 10'000).most_copies == 32'000);
   CHECK(plan(16, 100, 100).most_copies == 0);
   CHECK(plan_graph({10, int64_t{1} << 60, int64_t{1} << 62, 1}).most_copies > 1 << 30);
+  // In records, where √(64 · 150 · 100,000) rows are scanned while a walk with their filter takes.
+  CHECK(plan_graph({10, 64, 100'000, 10'000, true}).most_copies == 30'983);
+  CHECK(plan_graph({10, 1'000, 100'000, 10'000, true}).most_copies == 60'000);
+  CHECK(plan_graph({10, int64_t{1} << 60, int64_t{1} << 62, 1, true}).most_copies > 1 << 30);
 }
 
 TEST_CASE("inverted files with filters", "[scan][plan]") {

@@ -19,10 +19,14 @@ namespace polarquant {
 
 class GraphFilter {
  public:
-  /// `ef`: nodes that a walk keeps without a filter. The request is borrowed.
-  GraphFilter(const SearchRequest& request, int64_t ef, int64_t nodes)
-      : k_(request.goal.k), nodes_(nodes), filter_(request.filter), allowed_(nodes) {
+  /// `ef`: nodes that a walk keeps without a filter; in_records: walks go through records, which is
+  /// faster. The request is borrowed.
+  GraphFilter(const SearchRequest& request, int64_t ef, int64_t nodes, bool in_records)
+      : k_(request.goal.k), own_ef_(ef), nodes_(nodes), filter_(request.filter), allowed_(nodes) {
     int64_t expected = nodes;
+    const auto plan = [&](int64_t allowed) {
+      return plan_graph({k_, ef, nodes, allowed, in_records});
+    };
     // A caller's function is asked for the nodes of a walk alone, as far as that goes.
     if (asks_for_all_rows(request)) {
       count(filter_.found(request.rows_state, [&] { return kept_rows(request.filter, nodes); }));
@@ -31,17 +35,26 @@ class GraphFilter {
       expected = estimate(filter_, nodes);
       // Asking for every node takes longer than a walk where nodes have ids: all are asked for only
       // where the sample, which may be a quarter off, says that they may be few.
-      if (plan_graph({k_, ef, nodes, expected - expected / 4}).gathered) {
+      if (plan(expected - expected / 4).gathered) {
         count(kept_rows(filter_, nodes));
         expected = allowed_;
       }
     }
-    plan_ = plan_graph({k_, ef, nodes, expected});
+    plan_ = plan(expected);
+    if (nodes > 0)
+      kept_share_ =
+          static_cast<double>(std::max<int64_t>(expected, 1)) / static_cast<double>(nodes);
   }
 
   bool keeps_all() const { return filter_.keeps_all(); }
   bool keeps(int64_t node) const { return filter_.keeps(node); }
   int64_t ef() const { return plan_.ef; }
+  /// That of a walk without a filter.
+  int64_t own_ef() const { return own_ef_; }
+  /// Whether kept_share() is known: a caller's function is not asked for it.
+  bool knows_share() const { return keeps_all() || !filter_.calls_back(); }
+  /// Of the nodes, about; above 0.
+  double kept_share() const { return kept_share_; }
   /// The filter, of nodes; KeptRows where all were asked for.
   const RowFilter& nodes() const { return filter_; }
   /// So many nodes that it keeps may be copied, and the copies searched.
@@ -86,7 +99,9 @@ class GraphFilter {
   }
 
   int64_t k_;
+  int64_t own_ef_;
   int64_t nodes_;
+  double kept_share_ = 1;
   RowFilter filter_;
   int64_t allowed_;  // nodes, at most
   GraphPlan plan_;

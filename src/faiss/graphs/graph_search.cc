@@ -68,7 +68,8 @@ class GraphSearch {
         higher_is_nearer_(rows.codec().higher_is_nearer()),
         codec_(rows.codec()),
         nodes_(rows.ntotal),
-        reads_records_(!collects_ && rows.codes().records_are_written()),
+        reads_records_(!goal.is_range && filter.knows_share() &&
+                       rows.codes().records_are_written()),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
   // A search is in parts, so that those of several queries may go on in turn: each then waits for
@@ -83,14 +84,16 @@ class GraphSearch {
     if (filter_.walks()) walk(query);
   }
   /// A step of the walk through records; false where there is none left.
-  bool expand_record() { return reads_records_ && records_.expand(); }
+  bool expand_record() { return reads_records_ && filter_.walks() && records_.expand(); }
   /// The best that a search for k finds, or all within the radius and few others, with their
   /// scores.
   std::vector<Neighbor> finish() {
-    if (filter_.gathers_after(kept_.neighbors().size())) gather(query_);
-    std::vector<Neighbor> found = reads_records_ ? records_.found()
-                                  : collects_    ? kept_.neighbors()
-                                                 : beam_neighbors();
+    const bool gathers =
+        filter_.gathers_after(reads_records_ ? records_.found().size() : kept_.neighbors().size());
+    if (gathers) gather(query_);
+    std::vector<Neighbor> found = reads_records_ && !gathers ? records_.found()
+                                  : collects_                ? kept_.neighbors()
+                                                             : beam_neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -126,7 +129,9 @@ class GraphSearch {
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     if (reads_records_) {
-      const RecordGoal goal = {goal_.k, filter_.ef(), graph_.stops_by_distance};
+      const RecordGoal goal = {goal_.k, filter_.own_ef(), graph_.stops_by_distance,
+                               filter_.keeps_all() ? nullptr : &filter_.nodes(),
+                               filter_.kept_share()};
       return records_.begin(goal, {nearest.key, nearest.node}, nodes_, in_turn_);
     }
     search_level_0(nearest);
@@ -316,7 +321,8 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
   require(request.options.ef_search > 0 || graph.ef >= 1, StatusCode::bad_argument,
           "search: {} is {}; at least 1 is needed", graph.ef_name, graph.ef);
   ResultWriter writer(request, rows.codec().higher_is_nearer(), result);
-  const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal);
+  const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal,
+                           rows.codes().records_are_written());
   SearchRequest node_request = request;
   node_request.filter = filter.nodes();
   if (rows.ntotal > 0 &&

@@ -10,7 +10,7 @@
 // Beam Search" (arXiv 2505.15636): to equal recall by a quarter fewer nodes than a beam of one size
 // (docs/dev/tuning.md, "Graphs in records"). The margin fits ef by what is known of rows, their
 // lengths; where they lie otherwise, half of ef nodes are expanded at least, and twice as many at
-// most.
+// most; with a filter so many for each share of the nodes that it keeps.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,7 @@
 #include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/graphs/waiting_nodes.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/search/row_filter.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/row_scorer.h"
 
@@ -33,6 +34,10 @@ struct RecordGoal {
   int64_t ef = 0;  // k or more
   /// Else by their number, after ef nodes, and FAISS's way is to expand one more.
   bool stops_by_distance = true;
+  /// Over nodes: those that it does not keep are walked through, and not found. Borrowed; null:
+  /// all.
+  const RowFilter* filter = nullptr;
+  double kept_share = 1;  // of the nodes, above 0
 };
 
 /// What walks of one thread work in.
@@ -62,8 +67,13 @@ class RecordWalk {
     const double share = static_cast<double>(goal.ef) / static_cast<double>(goal.k);
     margin_ = spread * kMargin * static_cast<float>(portable_log(share));
     kept_ = TopK(ScanCodec::rescored_rows(goal.k));
-    least_ = goal.stops_by_distance ? std::max(goal.ef / 2, goal.k) : goal.ef + 1;
-    most_ = goal.stops_by_distance ? 2 * goal.ef : goal.ef + 1;
+    filter_ = goal.filter;
+    const auto of_all = [&](int64_t count) {
+      return static_cast<int64_t>(
+          std::min(static_cast<double>(count) / goal.kept_share, static_cast<double>(nodes)));
+    };
+    least_ = of_all(goal.stops_by_distance ? std::max(goal.ef / 2, goal.k) : goal.ef + 1);
+    most_ = of_all(goal.stops_by_distance ? 2 * goal.ef : goal.ef + 1);
     expanded_ = 0;
     reach_ = std::numeric_limits<float>::infinity();
     takes_all_ = !goal.stops_by_distance;
@@ -87,7 +97,7 @@ class RecordWalk {
     if (!in_turn_) fetch_next(was_expected);
     const RowScorer::LinkScores scores = scorer_.score_links(node);
     const float key = key_of_score(scores.similarity, true);
-    if (key <= kept_.worst_key()) {
+    if (key <= kept_.worst_key() && (filter_ == nullptr || filter_->keeps(node))) {
       kept_.push({key, node});
       reach_ = kept_.worst_key() + margin_;
     }
@@ -96,7 +106,7 @@ class RecordWalk {
     return true;
   }
   /// The best of the nodes expanded, by their codes; some more than k.
-  std::vector<Neighbor> found() const { return kept_.neighbors(); }
+  const std::vector<Neighbor>& found() const { return kept_.neighbors(); }
 
  private:
   /// Of the logarithm of ef over k and of how similarities of rows in unrelated directions spread:
@@ -157,6 +167,7 @@ class RecordWalk {
   size_t reserved_ = 0;
   std::vector<int32_t>& slots_;  // of neighbours in a record that are near enough
   bool in_turn_ = false;
+  const RowFilter* filter_ = nullptr;
   int64_t least_ = 0;
   int64_t most_ = 0;
   int64_t expanded_ = 0;

@@ -62,8 +62,12 @@ std::string explain_inverted_file(const IndexIVFPolar& index, const SearchReques
                        index.ntotal);
 }
 
-std::string explain_graph(const SearchRequest& search, idx_t ef, idx_t rows) {
-  const GraphFilter filter(search, nodes_kept(ef, search, rows), rows);
+/// storage: the index of the graph's rows.
+std::string explain_graph(const SearchRequest& search, idx_t ef, const ::faiss::Index& storage) {
+  const auto* polar = dynamic_cast<const IndexPolar*>(&storage);
+  const idx_t rows = storage.ntotal;
+  const GraphFilter filter(search, nodes_kept(ef, search, rows), rows,
+                           polar != nullptr && polar->codes().records_are_written());
   const std::optional<int64_t> kept = filter.nodes().counted();
   if (kept.has_value() && *kept <= filter.most_copies()) {
     return format_text(
@@ -127,9 +131,9 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
   if (ivf != nullptr && dynamic_cast<const PolarInvertedLists*>(ivf->invlists) != nullptr)
     return explain_inverted_file(*ivf, search);
   if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index))
-    return explain_graph(search, hnsw->hnsw.efSearch, index.ntotal);
+    return explain_graph(search, hnsw->hnsw.efSearch, *hnsw->storage);
   if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index))
-    return explain_graph(search, nsg->nsg.search_L, index.ntotal);
+    return explain_graph(search, nsg->nsg.search_L, *nsg->storage);
   return explain_faiss(index, options);
 }
 

@@ -127,6 +127,9 @@ constexpr int64_t kCopiedFifths = 3;
 /// A walk takes as long, for each node that it keeps, as a scan of so many copies, one and a half
 /// times so long.
 constexpr double kCopiesPerNode = 2000;
+/// In records for each node that it would expand without a filter; with one it expands as many more
+/// as fewer are allowed.
+constexpr double kCopiesPerRecord = 150;
 
 /// Residual codes and Polar8, whose rows take long to decode.
 bool has_long_codes(const ScanCodec& codec) {
@@ -261,12 +264,17 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads) {
 bool multiplies_chunk(int64_t queries) { return queries >= kMinChunkQueries; }
 
 GraphPlan plan_graph(const GraphRequest& request) {
-  const auto [k, ef, nodes, allowed] = request;
+  const auto [k, ef, nodes, allowed, in_records] = request;
   GraphPlan plan = {false, ef};
   if (allowed >= nodes) return plan;
   plan.most_copies =
       std::min(nodes / 5 * kCopiedFifths,
                static_cast<int64_t>(std::min(static_cast<double>(ef) * kCopiesPerNode, 1e18)));
+  if (in_records) {
+    const double as_long =
+        std::sqrt(static_cast<double>(ef) * kCopiesPerRecord * static_cast<double>(nodes));
+    plan.most_copies = std::min(plan.most_copies, static_cast<int64_t>(std::min(as_long, 1e18)));
+  }
   if (allowed > 0) {
     // A double, since the product may not fit 64 bits.
     const double wanted = static_cast<double>(k) * kAllowedTenths / 10 *

@@ -120,6 +120,7 @@ struct GraphRequest {
   int64_t ef = 1;  // nodes that a walk keeps without a filter
   int64_t nodes = 0;
   int64_t allowed = 0;
+  bool in_records = false;  // nodes lie in records, through which walks are faster
 };
 struct GraphPlan {
   bool gathered = false;    // all of them are scored, and no walk is made
