@@ -109,7 +109,8 @@ class FaissGraphSearch {
 void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage,
                         const SearchRequest& request, const SearchResult& result) {
   const idx_t k = request.goal.k;
-  const GraphFilter filter(request, nodes_kept(graph.ef, request, storage.ntotal), storage.ntotal, false);
+  const GraphFilter filter(request, nodes_kept(graph.ef, request, storage.ntotal), storage.ntotal,
+                           false);
   const int threads = thread_count(0, request.nq);
   std::vector<std::unique_ptr<FaissGraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(request.nq));

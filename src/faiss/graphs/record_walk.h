@@ -68,12 +68,12 @@ class RecordWalk {
     margin_ = spread * kMargin * static_cast<float>(portable_log(share));
     kept_ = TopK(ScanCodec::rescored_rows(goal.k));
     filter_ = goal.filter;
-    const auto of_all = [&](int64_t count) {
+    const auto nodes_for = [&](int64_t count) {
       return static_cast<int64_t>(
           std::min(static_cast<double>(count) / goal.kept_share, static_cast<double>(nodes)));
     };
-    least_ = of_all(goal.stops_by_distance ? std::max(goal.ef / 2, goal.k) : goal.ef + 1);
-    most_ = of_all(goal.stops_by_distance ? 2 * goal.ef : goal.ef + 1);
+    least_ = nodes_for(goal.stops_by_distance ? std::max(goal.ef / 2, goal.k) : goal.ef + 1);
+    most_ = nodes_for(goal.stops_by_distance ? 2 * goal.ef : goal.ef + 1);
     expanded_ = 0;
     reach_ = std::numeric_limits<float>::infinity();
     takes_all_ = !goal.stops_by_distance;
