@@ -159,12 +159,14 @@ cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, Part
   own.nprobe = request.nprobe;
   own.allowed = request.allowed;
   if (request.kept_rows != nullptr) own.kept_bits = request.kept_rows->bits(i);
-  if (request.list_filter != nullptr) own.kept_bits = request.list_filter->bits(i);
   if (&searched_rows(i, request) == parts_[i].get()) own.kept_share = request.kept_share;
-  if (request.ranks_few != nullptr) {
-    own.list_filter = request.list_filter->lists();
-    own.wanted_rows = request.list_filter->wanted_rows();
-    own.ranks_few = request.ranks_few + range.first;
+  if (request.list_filter != nullptr) {
+    own.kept_bits = request.list_filter->bits(i);
+    if (request.ranks_few != nullptr) {
+      own.list_filter = request.list_filter->lists();
+      own.wanted_rows = request.list_filter->wanted_rows();
+      own.ranks_few = request.ranks_few + range.first;
+    }
   }
   own.resident_allowed = request.arrays->allowed;
   own.scores_are_there = request.arrays->scores ? 1 : 0;
