@@ -90,8 +90,10 @@ TEST_CASE("A walk expands half to twice ef nodes, or as many as there are", "[fa
     std::vector<Neighbor> found = records.found();
     std::sort(found.begin(), found.end());
     REQUIRE(std::ssize(found) >= goal.k);
-    for (size_t i = 0; i < static_cast<size_t>(goal.k); ++i)
-      REQUIRE(found[i].key == static_cast<float>((i + 1) / 2));
+    for (size_t i = 0; i < static_cast<size_t>(goal.k); ++i) {
+      const size_t steps = (i + 1) / 2;
+      REQUIRE(found[i].key == static_cast<float>(steps));
+    }
     int64_t expanded = 0;
     for (const int times : scorer.expanded) {
       REQUIRE(times <= 1);
