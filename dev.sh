@@ -85,15 +85,19 @@ die() {
   exit 1
 }
 
+# logged LOG COMMAND…: runs a command whose output goes to LOG. When it fails that is shown, and all ends.
+logged() {
+  if ! "${@:2}" >"$1" 2>&1; then
+    cat "$1" >&2
+    rm -f "$1"
+    die "failed: ${*:2}"
+  fi
+}
 # Runs a command silently; its output is shown only when it fails.
 quietly() {
   local log
   log=$(mktemp)
-  if ! "$@" >"$log" 2>&1; then
-    cat "$log" >&2
-    rm -f "$log"
-    die "failed: $*"
-  fi
+  logged "$log" "$@"
   rm -f "$log"
 }
 

@@ -98,8 +98,9 @@ size_t CudaIndex::memory_bytes() const {
 }
 
 RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
-  return ids_.empty() ? kept_rows(filter, row_numbers_)
-                      : kept_rows(rows_of_ids(filter, ids_), row_numbers_);
+  return filter.found(rows_state_, [&] {
+    return kept_rows(ids_.empty() ? filter : rows_of_ids(filter, ids_), row_numbers_);
+  });
 }
 
 std::shared_ptr<const RowCopiesElsewhere> CudaIndex::copies_of(const RowFilter& filter,
@@ -336,8 +337,7 @@ void CudaIndex::search_probed(const SearchRequest& wanted, const CudaListFilter&
 
 void CudaIndex::search_rows(const SearchRequest& wanted, const ResidentArrays& arrays, void* stream,
                             const SearchResult& result) const {
-  const RowFilter allowed =
-      wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
+  const RowFilter allowed = allowed_rows(wanted.filter);
   Request request = make_request(wanted, arrays, stream);
   std::shared_ptr<const RowCopiesElsewhere> copies;
   if (!allowed.keeps_all()) {

@@ -101,7 +101,7 @@ class CudaIndex {
   /// Describes lists where there are any.
   void copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                  const ListsForDevices* lists, const CudaPlaces& places);
-  /// KeptRows of all rows.
+  /// KeptRows of all rows, asked once of a prepared filter.
   RowFilter allowed_rows(const RowFilter& filter) const;
   float kept_share(const KeptRows& kept) const {
     return static_cast<float>(kept.count()) / static_cast<float>(row_numbers_);

@@ -47,7 +47,7 @@ CudaKeptLists::CudaKeptLists(const CudaLists& lists, const KeptListRows& kept, c
 
 CudaListFilter::CudaListFilter(const CudaLists& lists, RowFilter filter, int64_t wanted_rows,
                                std::shared_ptr<const RowCopiesElsewhere> there)
-    : filter_(std::move(filter)), there_(std::move(there)), count_(lists.count()) {
+    : filter_(std::move(filter)), there_(std::move(there)) {
   if (filter_.keeps_all()) return;
   const auto* kept = dynamic_cast<const KeptListRows*>(filter_.rule());
   if (kept == nullptr) {
@@ -65,13 +65,13 @@ CudaListFilter::CudaListFilter(const CudaLists& lists, RowFilter filter, int64_t
 std::vector<uint8_t> CudaListFilter::ranks_few(const ScanCodec& codec,
                                                const SearchRequest& request) const {
   std::vector<uint8_t> ranks;
-  if (lists() == nullptr) return ranks;
+  if (known().empty()) return ranks;
   // list_search does so where a group's queries are searched one by one.
   for (int64_t first = 0; first < request.nq; first += kListGroupQueries) {
     const int64_t nq = std::min(kListGroupQueries, request.nq - first);
-    const ListPlan plan = plan_lists(
-        &codec, ScanMachine::here(),
-        {nq, request.options.nprobe, count_, request.options.exactness, request.threads, share_});
+    const ListPlan plan = plan_lists(&codec, ScanMachine::here(),
+                                     {nq, request.options.nprobe, std::ssize(known()),
+                                      request.options.exactness, request.threads, share_});
     ranks.insert(ranks.end(), static_cast<size_t>(nq), plan.by_lists ? 0 : 1);
   }
   return ranks;

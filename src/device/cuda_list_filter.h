@@ -48,20 +48,18 @@ class CudaListFilter {
   /// Those of part i, or null.
   const cuda::DeviceBits* bits(size_t i) const { return there_ ? there().bits(i) : nullptr; }
   /// (lists), or null.
-  const cuda::ListFilter* lists() const {
-    const std::vector<cuda::ListFilter>& known = there_ ? there().lists() : lists_;
-    return known.empty() ? nullptr : known.data();
-  }
+  const cuda::ListFilter* lists() const { return known().empty() ? nullptr : known().data(); }
   int64_t wanted_rows() const { return wanted_rows_; }
   /// Whether a search ranks few rows of a list by their score alone: (nq).
   std::vector<uint8_t> ranks_few(const ScanCodec& codec, const SearchRequest& request) const;
 
  private:
   const CudaKeptLists& there() const { return static_cast<const CudaKeptLists&>(*there_); }
+  /// What is kept of each list, (lists); empty where that is not known.
+  const std::vector<cuda::ListFilter>& known() const { return there_ ? there().lists() : lists_; }
 
   RowFilter filter_;
   std::shared_ptr<const RowCopiesElsewhere> there_;
-  int64_t count_ = 0;  // of lists
   const uint64_t* allowed_ = nullptr;
   std::vector<cuda::ListFilter> lists_;
   int64_t wanted_rows_ = 0;

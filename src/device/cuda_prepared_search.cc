@@ -33,8 +33,7 @@ CudaPreparedSearch CudaIndex::prepare_search(const SearchRequest& wanted, bool n
   shape.bounded = request.bounded ? 1 : 0;
   shape.exactness = request.exactness;
   shape.resident.normalizes = normalizes ? 1 : 0;
-  const RowFilter allowed =
-      wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
+  const RowFilter allowed = allowed_rows(wanted.filter);
   if (!allowed.keeps_all()) {
     const auto& kept = static_cast<const KeptRows&>(*allowed.rule());
     prepared.bits = rows.copy_bits(kept.words().data());

@@ -73,11 +73,7 @@ is_or_older() {
 try_wheel() {
   local log
   log=$(mktemp)
-  if ! "${@:2}" >"$log" 2>&1; then
-    cat "$log" >&2
-    rm -f "$log"
-    die "failed: ${*:2}"
-  fi
+  logged "$log" "${@:2}"
   say "tried $1:"
   grep --extended-regexp '^(Ran |OK|passed: |.*: Ran )' "$log" | sed 's/^/  /' >&2
   rm -f "$log"

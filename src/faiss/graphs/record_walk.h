@@ -9,8 +9,8 @@
 // within a margin of the k-th best found so far, the same for all queries, as in "Distance Adaptive
 // Beam Search" (arXiv 2505.15636): to equal recall by a quarter fewer nodes than a beam of one size
 // (docs/dev/tuning.md, "Graphs in records"). The margin fits ef by what is known of rows, their
-// lengths; where they lie otherwise, half of ef nodes are expanded at least, and twice as many at
-// most; with a filter so many for each share of the nodes that it keeps.
+// lengths; where they lie otherwise, half of ef nodes are expanded at least, and twice ef at most.
+// A filter that keeps a share of the nodes divides both numbers by it.
 #pragma once
 
 #include <algorithm>
