@@ -38,11 +38,7 @@ class PlainRows {
   }
   Handle<polar_cuda_index> on(const std::vector<int32_t>& devices,
                               polar_cuda_layout layout = POLAR_CUDA_SHARDED) const {
-    polar_cuda_options options;
-    polar_cuda_options_init(&options);
-    options.devices = devices.data();
-    options.num_devices = static_cast<int32_t>(devices.size());
-    options.layout = layout;
+    const polar_cuda_options options = places_on(devices, layout);
     polar_cuda_index* index = nullptr;
     require_ok(polar_cuda_index_from_codes(codec_.get(), kRows, codes_.data(), codes_.size(),
                                            &options, &index));

@@ -106,11 +106,7 @@ TEST_CASE("an index of several chunks, with ids of its own", "[capi]") {
   filter.kind = GENERATE(POLAR_FILTER_NONE, POLAR_FILTER_RANGE);
   options.filter = &filter;
   const auto search = [&](const std::vector<int32_t>& devices, polar_cuda_layout layout) {
-    polar_cuda_options places;
-    polar_cuda_options_init(&places);
-    places.devices = devices.data();
-    places.num_devices = static_cast<int32_t>(devices.size());
-    places.layout = layout;
+    const polar_cuda_options places = places_on(devices, layout);
     polar_cuda_index* copied = nullptr;
     require_ok(polar_cuda_index_from_index(made, &places, &copied));
     const Handle<polar_cuda_index> copy(copied);

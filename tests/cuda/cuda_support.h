@@ -141,6 +141,23 @@ void check_same(const SearchCpu& search_cpu, const SearchDevice& search_device) 
   CHECK(device == cpu);
 }
 
+/// A copy on these devices, which must outlive the options.
+inline polar_cuda_options places_on(const std::vector<int32_t>& devices, polar_cuda_layout layout) {
+  polar_cuda_options options;
+  polar_cuda_options_init(&options);
+  options.devices = devices.data();
+  options.num_devices = static_cast<int32_t>(devices.size());
+  options.layout = layout;
+  return options;
+}
+
+/// Words of a bitset of which about half are set, in no pattern.
+inline std::vector<uint64_t> scattered_bits(size_t words) {
+  std::vector<uint64_t> bits;
+  for (uint64_t i = 0; i < words; ++i) bits.push_back((i + 1) * 0x9e3779b97f4a7c15ULL);
+  return bits;
+}
+
 /// Rows of one codec, searched on the CPU, on device 0, and on others.
 class CodedRows {
  public:
@@ -162,11 +179,7 @@ class CodedRows {
 
   /// A copy on these devices.
   Handle<polar_cuda_index> on(const std::vector<int32_t>& devices, polar_cuda_layout layout) const {
-    polar_cuda_options options;
-    polar_cuda_options_init(&options);
-    options.devices = devices.data();
-    options.num_devices = static_cast<int32_t>(devices.size());
-    options.layout = layout;
+    const polar_cuda_options options = places_on(devices, layout);
     return copy(&options);
   }
   polar_status try_copy(const polar_cuda_options* options, polar_cuda_index** index) const {

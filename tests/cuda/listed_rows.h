@@ -53,11 +53,7 @@ class ListedRows {
   int64_t rows() const { return polar_index_ntotal(index_.get()); }
 
   Handle<polar_cuda_index> on(const std::vector<int32_t>& devices, polar_cuda_layout layout) const {
-    polar_cuda_options options;
-    polar_cuda_options_init(&options);
-    options.devices = devices.data();
-    options.num_devices = static_cast<int32_t>(devices.size());
-    options.layout = layout;
+    const polar_cuda_options options = places_on(devices, layout);
     return copy(&options);
   }
 

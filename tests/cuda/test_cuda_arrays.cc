@@ -136,8 +136,7 @@ TEST_CASE("a filter in the device's memory", "[cuda][arrays]") {
   constexpr int kDim = 64;
   const CodedRows rows("Polar4", kDim, POLAR_METRIC_INNER_PRODUCT, clustered_rows(3001, kDim, 3));
   const std::vector<float> queries = clustered_rows(6, kDim, 4);
-  std::vector<uint64_t> bits;
-  for (uint64_t i = 0; i < 60; ++i) bits.push_back((i + 1) * 0x9e3779b97f4a7c15ULL);
+  const std::vector<uint64_t> bits = scattered_bits(60);
   const DeviceArray<uint64_t> lent(bits);
   for (const int64_t num_bits : {1, 64, 1000, 3001, 3500}) {
     CAPTURE(num_bits);
