@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "polarquant/faiss.h"
@@ -167,10 +168,20 @@ TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
   CHECK(a.offsets == b.offsets);
   CHECK((a.entry_point == b.entry_point && a.max_level == b.max_level));
   REQUIRE(a.neighbors.size() == b.neighbors.size());
-  // Releases of FAISS differ in how they add up distances.
+  // Releases of FAISS differ in how they add up distances, and walks of ours, which expand two nodes
+  // at a time, see a few rows more. One other link moves those after it in its list.
   size_t same = 0;
-  for (size_t i = 0; i < a.neighbors.size(); ++i) same += a.neighbors[i] == b.neighbors[i] ? 1 : 0;
-  CHECK(same >= a.neighbors.size() * 99 / 100);
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int level = 0; level < a.levels[static_cast<size_t>(row)]; ++level) {
+      size_t begin = 0;
+      size_t end = 0;
+      a.neighbor_range(row, level, &begin, &end);
+      const std::set<int> theirs_of_row(a.neighbors.data() + begin, a.neighbors.data() + end);
+      for (size_t i = begin; i < end; ++i) same += theirs_of_row.count(b.neighbors[i]);
+    }
+  }
+  INFO(same << " of " << a.neighbors.size());
+  CHECK(same * 1000 >= a.neighbors.size() * 995);
 }
 
 TEST_CASE("Graphs find rows within a radius", "[faiss][graph][range]") {

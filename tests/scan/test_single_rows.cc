@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/float_row_store.h"
 #include "src/scan/stores/row_store.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
@@ -148,6 +151,70 @@ TEST_CASE("a scorer leaves out the rows whose bounds are worse than a key, and n
               static_cast<int>(kept.size()));
       }
     }
+  }
+}
+
+/// Rows compared with each other by a scorer; `scorer` is made for (kRows) rows.
+void check_compared_rows(RowScorer& scorer, bool higher_is_nearer) {
+  std::vector<int32_t> all(kRows);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::vector<float>> scores(kRows, std::vector<float>(kRows));
+  for (const int32_t row : all)
+    scorer.score_rows(row, all.data(), static_cast<int>(kRows),
+                      scores[static_cast<size_t>(row)].data());
+  for (const int32_t a : all) {
+    for (const int32_t b : all) {
+      const float score = scores[static_cast<size_t>(a)][static_cast<size_t>(b)];
+      REQUIRE(same_bits(score, scores[static_cast<size_t>(b)][static_cast<size_t>(a)]));
+      float alone = 0;
+      scorer.score_rows(a, &b, 1, &alone);
+      REQUIRE(same_bits(score, alone));
+    }
+  }
+  // Every third row is chosen, twice over.
+  for (int round = 0; round < 2; ++round) {
+    scorer.forget_chosen();
+    float nearest = std::numeric_limits<float>::infinity();
+    for (const int32_t row : all) {
+      nearest = std::numeric_limits<float>::infinity();
+      for (int32_t chosen = round; chosen < row; chosen += 3)
+        nearest = std::min(
+            nearest, key_of_score(scores[static_cast<size_t>(chosen)][static_cast<size_t>(row)],
+                                  higher_is_nearer));
+      CAPTURE(round, row, nearest);
+      REQUIRE(!scorer.is_near_chosen(row, nearest));
+      const bool any = row > round;
+      REQUIRE(scorer.is_near_chosen(
+                  row, std::nextafter(nearest, std::numeric_limits<float>::infinity())) == any);
+      if (row % 3 == round) scorer.choose();
+    }
+  }
+}
+
+TEST_CASE("rows are near chosen ones as their scores say", "[scan]") {
+  for (const std::string spec :
+       {"Polar2", "Polar4", "Polar8", "Polar4+2", "Polar4-pca", "PolarB16", "PolarPair4x4"}) {
+    for (const int dim : {40, 384}) {
+      for (const Metric metric : kMetrics) {
+        if (spec == "PolarB16" && dim == 40) continue;
+        CAPTURE(spec, dim, static_cast<int>(metric));
+        const auto codec = make_codec(spec, dim, metric);
+        const auto store = RowStore::make(*codec, RowOrder::single);
+        store->append_codes(*codec, kRows, made_up_codes(*codec, kRows, 1).data());
+        on_every_target(
+            [&] { check_compared_rows(*store->make_scorer(*codec), codec->higher_is_nearer()); });
+      }
+    }
+  }
+}
+
+TEST_CASE("rows held as floats are near chosen ones as their scores say", "[scan]") {
+  constexpr int kDim = 40;
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    CAPTURE(static_cast<int>(metric));
+    const auto codec = make_codec("Polar4", kDim, metric);
+    const auto store = make_float_row_store(kDim, normal_numbers(kRows * kDim, 9));
+    check_compared_rows(*store->make_scorer(*codec), codec->higher_is_nearer());
   }
 }
 

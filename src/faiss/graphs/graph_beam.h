@@ -94,6 +94,11 @@ class GraphBeam {
     while (next_ < nodes_.size() && nodes_[next_].is_expanded()) ++next_;
     return next_ < nodes_.size();
   }
+  /// Of the best of them; there must be one.
+  float next_key() {
+    has_next();
+    return nodes_[next_].key;
+  }
   /// The best of them, which then counts as expanded; there must be one.
   int32_t expand_next() {
     has_next();

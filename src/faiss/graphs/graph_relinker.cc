@@ -49,13 +49,20 @@ void GraphRelinker::relink_as(Node node, Node owner, int level) {
   kept_links_.clear();
   lost_.clear();
   bool changes = node != owner;
+  bool has_stand_ins = false;
   for (const Node link : links) {
-    const Node to = level == 0 && rows_.is_chain_of(link, owner) ? rows_.chain_after(link, node)
-                                                                 : rows_.stand_in(link, level);
+    // Most stay, and what they link to, far away in memory, need not be read.
+    if (node == owner && !rows_.is_gone(link)) {
+      if (link != node && !(has_stand_ins && is_kept_link(link))) kept_links_.push_back(link);
+      continue;
+    }
+    const bool is_of_chain = level == 0 && rows_.is_chain_of(link, owner);
+    const Node to = is_of_chain ? rows_.chain_after(link, node) : rows_.stand_in(link, level);
     changes = changes || to != link;
     if (to >= 0 && to != node && !is_kept_link(to)) {
       kept_links_.push_back(to);
-    } else if (to < 0 && !(level == 0 && rows_.is_chain_of(link, owner))) {
+      has_stand_ins = true;
+    } else if (to < 0 && !is_of_chain) {
       lost_.push_back(link);
     }
   }
@@ -88,7 +95,7 @@ void GraphRelinker::link_past(Node node, Node lost, int level) {
         continue;
       }
       if (to == node || is_kept_link(to)) continue;
-      const float to_node = distances_(node, to);
+      const float to_node = distances_.between(node, to);
       if (to_node < nearest_distance) {
         nearest_distance = to_node;
         nearest = to;

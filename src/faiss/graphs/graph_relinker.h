@@ -4,34 +4,18 @@
 #pragma once
 
 #include <faiss/IndexHNSW.h>
-#include <faiss/impl/DistanceComputer.h>
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/graphs/node_distances.h"
 #include "src/faiss/graphs/removed_chains.h"
 
 namespace polarquant {
-
-/// How far rows of a graph's storage are from each other; less is nearer, whatever the metric.
-class RowDistances {
- public:
-  using Node = ::faiss::HNSW::storage_idx_t;
-
-  explicit RowDistances(const ::faiss::IndexHNSW& index)
-      : computer_(index.storage->get_distance_computer()),
-        sign_(index.storage->metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F) {}
-  float operator()(Node a, Node b) { return sign_ * computer_->symmetric_dis(a, b); }
-
- private:
-  std::unique_ptr<::faiss::DistanceComputer> computer_;
-  float sign_;
-};
 
 class GraphRelinker {
  public:
@@ -40,7 +24,7 @@ class GraphRelinker {
   using TakeLinks = std::function<void(Node node, int level, std::span<const Node> links)>;
 
   /// rows, distances: borrowed.
-  GraphRelinker(const RemovedChains& rows, RowDistances& distances, TakeLinks take)
+  GraphRelinker(const RemovedChains& rows, NodeDistances& distances, TakeLinks take)
       : rows_(rows), distances_(distances), take_(std::move(take)) {}
 
   /// Finds links for a row that stays, where it is linked to rows that go. Cost: about eight
@@ -54,7 +38,7 @@ class GraphRelinker {
   void take(Node node, int level, const std::vector<Node>& links);
 
   const RemovedChains& rows_;
-  RowDistances& distances_;
+  NodeDistances& distances_;
   TakeLinks take_;
   std::vector<Node> kept_links_;
   std::vector<Node> lost_;

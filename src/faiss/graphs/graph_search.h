@@ -43,6 +43,14 @@ struct GraphLinks {
   }
 };
 
+/// Standard deviations that a neighbour's bound stands above what its signs say. Of two sets of
+/// 117,659 rows of 384 dimensions, at 2 and 4 bits, two of three neighbours are left out by it, and
+/// recall@10 is the same within .0003 as without bounds: the worst node that a search keeps lies
+/// well below the k-th best, so that a row wrongly left out is none of these. A search that keeps
+/// every row leaves out none. Rows are linked by such searches, too, and searches of the graph find
+/// as many of the best within .0007.
+inline constexpr float kGraphExactness = 1.5F;
+
 /// The k best rows of each query, or those within a radius: a walk for the nearest, and from there
 /// on all that are linked within it. The filter is of what is returned, not of what is visited.
 void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,

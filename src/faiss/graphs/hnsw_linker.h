@@ -14,6 +14,9 @@
 
 #include "src/faiss/graphs/equal_rows.h"
 #include "src/faiss/graphs/hnsw_graph.h"
+#include "src/faiss/graphs/link_candidates.h"
+#include "src/faiss/graphs/link_choice.h"
+#include "src/faiss/graphs/node_distances.h"
 #include "src/faiss/graphs/shared_graph.h"
 
 namespace polarquant {
@@ -27,15 +30,13 @@ class HnswLinker {
     Node to;
   };
 
-  /// fills_lists: whether places of level 0 that the choice of links leaves free get the nearest of
-  /// those not chosen: where a node is read whole, more links cost nothing.
+  /// fills_lists: LinkChoice's, for level 0.
   HnswLinker(SharedGraph& graph, const ::faiss::Index& storage, bool fills_lists)
       : graph_(graph),
-        fills_lists_(fills_lists),
         equal_(storage),
-        distances_(storage.get_distance_computer()),
-        sign_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F),
-        seen_(graph.rows()) {}
+        distances_(NodeDistances::of(storage)),
+        walk_(graph, *distances_),
+        choice_(*distances_, fills_lists) {}
 
   const LinkLog& log() const { return log_; }
   const std::vector<DroppedLink>& dropped() const { return dropped_; }
@@ -44,9 +45,9 @@ class HnswLinker {
     distances_->set_query(x);
     const SharedGraph::Entry entry = graph_.enter(node, top_level);
     if (entry.node < 0) return;
-    Neighbour nearest = {distance(entry.node), entry.node};
+    LinkCandidate nearest = walk_.scored(entry.node);
     int level = entry.level;
-    for (; level > top_level; --level) descend(level, &nearest);
+    for (; level > top_level; --level) walk_.descend(level, &nearest);
     for (; level >= 0; --level) link_on_level(node, level, nearest);
     graph_.raise_entry(node, top_level);
   }
@@ -66,136 +67,11 @@ class HnswLinker {
   }
 
  private:
-  struct Neighbour {
-    float distance;
-    Node node;
-  };
-  /// Orders of heaps: the top is the farthest, or the nearest.
-  struct FarthestOnTop {
-    bool operator()(const Neighbour& a, const Neighbour& b) const {
-      return a.distance < b.distance;
-    }
-  };
-  struct NearestOnTop {
-    bool operator()(const Neighbour& a, const Neighbour& b) const {
-      return a.distance > b.distance;
-    }
-  };
-
-  /// std::priority_queue, whose memory is kept from use to use.
-  template <typename Order>
-  class Heap {
-   public:
-    bool empty() const { return values_.empty(); }
-    size_t size() const { return values_.size(); }
-    const Neighbour& top() const { return values_.front(); }
-    const std::vector<Neighbour>& values() const { return values_; }
-    void clear() { values_.clear(); }
-    void push(Neighbour value) {
-      values_.push_back(value);
-      std::push_heap(values_.begin(), values_.end(), Order());
-    }
-    Neighbour pop() {
-      std::pop_heap(values_.begin(), values_.end(), Order());
-      const Neighbour value = values_.back();
-      values_.pop_back();
-      return value;
-    }
-
-   private:
-    std::vector<Neighbour> values_;
-  };
-
-  float distance(Node node) { return sign_ * (*distances_)(node); }
-  float distance(Node a, Node b) { return sign_ * distances_->symmetric_dis(a, b); }
-
-  bool add_seen(Node node) {
-    uint8_t& seen = seen_[static_cast<size_t>(node)];
-    if (seen == visit_) return false;
-    seen = visit_;
-    return true;
-  }
-  void forget_seen() {
-    if (++visit_ != 0) return;
-    std::fill(seen_.begin(), seen_.end(), uint8_t{0});
-    visit_ = 1;
-  }
-
-  void descend(int level, Neighbour* nearest) {
-    while (true) {
-      const Node before = nearest->node;
-      const SharedGraph::Links links = graph_.links(before, level);
-      for (size_t i = 0; i < links.size(); ++i) {
-        const Node node = links[i];
-        if (node < 0) break;
-        const float to_node = distance(node);
-        if (to_node < nearest->distance) *nearest = {to_node, node};
-      }
-      if (nearest->node == before) return;
-    }
-  }
-
-  /// The efConstruction nearest of a level, but for the row itself, into found_.
-  void search(Node self, int level, Neighbour start) {
-    found_.clear();
-    waiting_.clear();
-    waiting_.push(start);
-    found_.push(start);
-    add_seen(self);
-    add_seen(start.node);
-    while (!waiting_.empty() && waiting_.top().distance <= found_.top().distance) {
-      const Neighbour at = waiting_.pop();
-      const SharedGraph::Links links = graph_.links(at.node, level);
-      for (size_t i = 0; i < links.size(); ++i) {
-        const Node node = links[i];
-        if (node < 0) break;
-        if (!add_seen(node)) continue;
-        const float to_node = distance(node);
-        // The first of a chain represents the others, which are as far.
-        if (level == 0 && to_node == at.distance && is_chained(node)) continue;
-        const bool is_full = found_.size() >= graph_.ef_construction();
-        if (is_full && !(found_.top().distance > to_node)) continue;
-        found_.push({to_node, node});
-        waiting_.push({to_node, node});
-        if (is_full) found_.pop();
-      }
-    }
-    forget_seen();
-  }
-
-  /// Keeps, from the nearest on, those that are nearer to the row than to any kept before.
-  void shrink(Heap<FarthestOnTop>& rows, size_t most) {
-    others_.clear();
-    if (rows.size() < most) return;
-    by_nearest_.clear();
-    while (!rows.empty()) by_nearest_.push(rows.pop());
-    kept_.clear();
-    while (!by_nearest_.empty() && kept_.size() < most) {
-      const Neighbour next = by_nearest_.pop();
-      const bool is_good = std::none_of(kept_.begin(), kept_.end(), [&](const Neighbour& kept) {
-        return distance(kept.node, next.node) < next.distance;
-      });
-      if (is_good) {
-        kept_.push_back(next);
-      } else if (fills_lists_) {
-        others_.push_back(next);
-      }
-    }
-    for (const Neighbour& kept : kept_) rows.push(kept);
-  }
-  /// Fills the list up with the nearest of those that shrink() did not keep.
-  void fill(Heap<FarthestOnTop>& rows, size_t most, int level) const {
-    if (!fills_lists_ || level > 0) return;
-    for (size_t i = 0; i < others_.size() && rows.size() < most; ++i)
-      if (!holds(rows, others_[i].node)) rows.push(others_[i]);
-  }
+  float distance(Node a, Node b) { return distances_->between(a, b); }
 
   // ---- Equal rows ----
 
-  bool is_chained(Node node) const {
-    const SharedGraph::Links links = graph_.links(node, 0);
-    return links.size() > kNext && links[kSelf] == node;
-  }
+  bool is_chained(Node node) const { return polarquant::is_chained(graph_, node); }
   bool is_chain_of(Node node, Node first) const {
     return is_chained(node) && graph_.links(node, 0)[kFirst] == first;
   }
@@ -207,8 +83,8 @@ class HnswLinker {
   }
   /// A row, of those that the search on level 0 found, that is equal to this one; −1 for none.
   Node equal_row(Node node) {
-    const float to_itself = distance(node);
-    for (const Neighbour& found : found_.values()) {
+    const float to_itself = walk_.scored(node).distance;
+    for (const LinkCandidate& found : found_) {
       if (found.distance == to_itself && equal_.are_equal(found.node, node)) return found.node;
     }
     return -1;
@@ -239,14 +115,14 @@ class HnswLinker {
     lock->set_saved();
   }
 
-  void link_on_level(Node node, int level, Neighbour nearest) {
+  void link_on_level(Node node, int level, LinkCandidate nearest) {
     targets_.clear();
     Node equal = -1;
     if (level == 0 && is_chained(nearest.node))
       nearest.node = graph_.links(nearest.node, 0)[kFirst];
     {
       const SharedGraph::Lock lock(graph_, node);
-      search(node, level, nearest);
+      walk_.find(node, level, nearest, &found_);
       if (level == 0 && graph_.links(node, 0).size() > kNext) equal = equal_row(node);
     }
     if (equal >= 0) {
@@ -255,12 +131,12 @@ class HnswLinker {
     }
     {
       const SharedGraph::Lock lock(graph_, node);
-      shrink(found_, graph_.links(node, level).size());
-      fill(found_, graph_.links(node, level).size(), level);
-      while (!found_.empty()) {
-        const Node target = found_.pop().node;
-        targets_.push_back(target);
-        add_link(node, target, level);
+      const size_t most = graph_.links(node, level).size();
+      choice_.choose(&found_, most);
+      if (level == 0) choice_.fill(&found_, most);
+      for (const LinkCandidate& target : farthest_first(&found_)) {
+        targets_.push_back(target.node);
+        add_link(node, target.node, level);
       }
     }
     for (const Node target : targets_) {
@@ -276,7 +152,7 @@ class HnswLinker {
   }
 
   Node nearest_reached(Node node, const std::vector<bool>& reached, Node entry) {
-    Neighbour nearest = {std::numeric_limits<float>::infinity(), -1};
+    LinkCandidate nearest = {std::numeric_limits<float>::infinity(), -1};
     const auto look_at = [&](Node link) {
       if (!reached[static_cast<size_t>(link)] || is_chained(link)) return;
       const float to_link = distance(node, link);
@@ -324,62 +200,74 @@ class HnswLinker {
       links.set(free, to);
       return;
     }
+    find_rivals(from, to, level);
+    const size_t capacity = links.size() - (chained_ >= 0 ? 1 : 0);
+    choice_.choose(&rivals_, capacity);
+    if (must_stay && !LinkChoice::holds(rivals_, to)) {
+      if (rivals_.size() == capacity) drop_rival_of(from);
+      rivals_.push_back({distance(from, to), to});
+    }
+    if (level == 0) {
+      keep_last_links(from, links, capacity);
+      choice_.fill(&rivals_, capacity);
+    }
+    for (size_t i = 0; i < links.size(); ++i)
+      if (links[i] != chained_ && !LinkChoice::holds(rivals_, links[i]))
+        note_dropped(from, links[i]);
+    size_t i = 0;
+    for (const LinkCandidate& rival : farthest_first(&rivals_)) links.set(i++, rival.node);
+    if (chained_ >= 0) links.set(i++, chained_);
+    for (; i < links.size(); ++i) links.set(i, -1);
+  }
+  /// Lists are written so.
+  static const std::vector<LinkCandidate>& farthest_first(std::vector<LinkCandidate>* rows) {
+    std::sort(rows->rbegin(), rows->rend());
+    return *rows;
+  }
+
+  /// What may stay of a full list and `to`, in order, into rivals_; the chain of equal rows stays
+  /// whatever else is dropped, and is chained_, or −1.
+  void find_rivals(Node from, Node to, int level) {
+    const SharedGraph::Links links = graph_.links(from, level);
+    nodes_.assign(1, to);
+    for (size_t i = 0; i < links.size(); ++i) nodes_.push_back(links[i]);
+    nodes_.push_back(from);
+    to_nodes_.resize(nodes_.size());
+    distances_->between(from, nodes_.data(), static_cast<int>(nodes_.size()), to_nodes_.data());
+    const float to_equal = to_nodes_.back();
     rivals_.clear();
-    rivals_.push({distance(from, to), to});
-    // The chain of equal rows stays, whatever else is dropped.
-    const float to_equal = level == 0 ? distance(from, from) : 0;
-    Node chained = -1;
-    for (size_t i = 0; i < links.size(); ++i) {
-      const float to_link = distance(from, links[i]);
-      if (level == 0 && to_link == to_equal && is_chain_of(links[i], from)) {
-        chained = links[i];
+    chained_ = -1;
+    for (size_t i = 0; i + 1 < nodes_.size(); ++i) {
+      if (i > 0 && level == 0 && to_nodes_[i] == to_equal && is_chain_of(nodes_[i], from)) {
+        chained_ = nodes_[i];
       } else {
-        rivals_.push({to_link, links[i]});
+        rivals_.push_back({to_nodes_[i], nodes_[i]});
       }
     }
-    const size_t capacity = links.size() - (chained >= 0 ? 1 : 0);
-    shrink(rivals_, capacity);
-    if (must_stay && !holds(rivals_, to)) {
-      if (rivals_.size() == capacity) drop_rival_of(from);
-      rivals_.push({distance(from, to), to});
-    }
-    if (level == 0) keep_last_links(from, links, capacity, chained);
-    fill(rivals_, capacity, level);
-    for (size_t i = 0; i < links.size(); ++i)
-      if (links[i] != chained && !holds(rivals_, links[i])) note_dropped(from, links[i]);
-    size_t i = 0;
-    for (; !rivals_.empty(); ++i) links.set(i, rivals_.pop().node);
-    if (chained >= 0) links.set(i++, chained);
-    for (; i < links.size(); ++i) links.set(i, -1);
+    std::sort(rivals_.begin(), rivals_.end());
   }
 
   /// The farthest of those that another row leads to as well goes, the farthest of all where there
   /// is none.
   void drop_rival_of(Node from) {
-    kept_.clear();
-    while (!rivals_.empty()) kept_.push_back(rivals_.pop());
-    auto dropped = std::find_if(kept_.begin(), kept_.end(), [&](const Neighbour& rival) {
+    farthest_first(&rivals_);
+    auto dropped = std::find_if(rivals_.begin(), rivals_.end(), [&](const LinkCandidate& rival) {
       return is_linked_back(rival.node, from);
     });
-    if (dropped == kept_.end()) dropped = kept_.begin();
-    for (auto rival = kept_.begin(); rival != kept_.end(); ++rival)
-      if (rival != dropped) rivals_.push(*rival);
+    if (dropped == rivals_.end()) dropped = rivals_.begin();
+    rivals_.erase(dropped);
   }
   void note_dropped(Node from, Node to) {
     if (graph_.knows_incoming()) dropped_.push_back({from, to});
   }
-  static bool holds(const Heap<FarthestOnTop>& heap, Node node) {
-    return std::any_of(heap.values().begin(), heap.values().end(),
-                       [node](const Neighbour& value) { return value.node == node; });
-  }
 
   /// Of rows that lose their link from this one those stay that none of the rows they link to links
   /// to: nothing else may lead there. `rivals_`: what stays otherwise.
-  void keep_last_links(Node from, const SharedGraph::Links& links, size_t capacity, Node chained) {
+  void keep_last_links(Node from, const SharedGraph::Links& links, size_t capacity) {
     for (size_t i = 0; i < links.size() && rivals_.size() < capacity; ++i) {
       const Node to = links[i];
-      if (to != chained && !holds(rivals_, to) && !is_linked_back(to, from))
-        rivals_.push({distance(from, to), to});
+      if (to != chained_ && !LinkChoice::holds(rivals_, to) && !is_linked_back(to, from))
+        rivals_.push_back({distance(from, to), to});
     }
   }
   bool is_linked_back(Node node, Node but) const {
@@ -394,21 +282,18 @@ class HnswLinker {
   }
 
   SharedGraph& graph_;
-  bool fills_lists_;
   EqualRows equal_;
-  std::unique_ptr<::faiss::DistanceComputer> distances_;
-  float sign_;
-  std::vector<uint8_t> seen_;
-  uint8_t visit_ = 1;
+  std::unique_ptr<NodeDistances> distances_;
+  CandidateWalk walk_;
+  LinkChoice choice_;
   LinkLog log_;
   std::vector<DroppedLink> dropped_;
-  Heap<FarthestOnTop> found_;
-  Heap<NearestOnTop> waiting_;
-  Heap<FarthestOnTop> rivals_;
-  Heap<NearestOnTop> by_nearest_;
-  std::vector<Neighbour> kept_;
-  std::vector<Neighbour> others_;  // nearest first
+  std::vector<LinkCandidate> found_;
   std::vector<Node> targets_;
+  std::vector<LinkCandidate> rivals_;  // for a full list
+  Node chained_ = -1;
+  std::vector<Node> nodes_;
+  std::vector<float> to_nodes_;
 };
 
 }  // namespace polarquant

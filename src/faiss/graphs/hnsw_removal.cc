@@ -30,8 +30,8 @@ class RemovalPlanner {
                  HnswRemoval* removal)
       : hnsw_(index.hnsw),
         rows_(index.hnsw, gone),
-        distances_(index),
-        relinker_(rows_, distances_,
+        distances_(NodeDistances::of(*index.storage)),
+        relinker_(rows_, *distances_,
                   [this](Node node, int level, std::span<const Node> links) {
                     change(node, level, links);
                   }),
@@ -90,7 +90,7 @@ class RemovalPlanner {
     float nearest = std::numeric_limits<float>::infinity();
     for (Node node = 0; node < rows_.count(); ++node) {
       if (rows_.is_gone(node)) continue;
-      const float distance = distances_(hnsw_.entry_point, node);
+      const float distance = distances_->between(hnsw_.entry_point, node);
       if (plan_.entry_point_ >= 0 && !(distance < nearest)) continue;
       nearest = distance;
       plan_.entry_point_ = node;
@@ -166,7 +166,7 @@ class RemovalPlanner {
   /// The nearest of the nodes that a walk from the entry point meets.
   Node nearest_reached(Node node) {
     const Node start = first_of_equal(plan_.entry_point_);
-    std::vector<std::pair<float, Node>> best = {{distances_(node, start), start}};
+    std::vector<std::pair<float, Node>> best = {{distances_->between(node, start), start}};
     std::vector<Node> expanded;
     std::vector<Node> seen = {start};
     const auto holds = [](const std::vector<Node>& nodes, Node one) {
@@ -181,7 +181,7 @@ class RemovalPlanner {
       for (const Node link : new_links(expanded.back())) {
         if (is_chained_now(link) || holds(seen, link)) continue;
         seen.push_back(link);
-        best.emplace_back(distances_(node, link), link);
+        best.emplace_back(distances_->between(node, link), link);
       }
       std::sort(best.begin(), best.end());
       if (best.size() > kNearestKept) best.resize(kNearestKept);
@@ -214,7 +214,7 @@ class RemovalPlanner {
 
   const ::faiss::HNSW& hnsw_;
   RemovedChains rows_;
-  RowDistances distances_;
+  std::unique_ptr<NodeDistances> distances_;
   GraphRelinker relinker_;
   HnswRemoval& plan_;
   std::vector<Node> change_of_;  // of level 0

@@ -61,8 +61,8 @@ class SingleRemovalPlanner {
         incoming_(incoming),
         gone_((hnsw_.levels.size() + 63) / 64),
         rows_(hnsw_, gone_),
-        distances_(index),
-        relinker_(rows_, distances_,
+        distances_(NodeDistances::of(*index.storage)),
+        relinker_(rows_, *distances_,
                   [this](Node node, int level, std::span<const Node> links) {
                     change(node, level, links);
                   }),
@@ -97,10 +97,21 @@ class SingleRemovalPlanner {
 
   void change(Node node, int level, std::span<const Node> links) {
     const std::span<const Node> before = level == 0 ? new_links(node) : rows_.links(node, level);
-    for (const Node link : links)
-      if (!holds(before, link)) plan_.one_way_.push_back({node, link});
-    for (const Node link : before)
-      if (!holds(links, link) && link != plan_.row_) plan_.one_way_.push_back({link, node});
+    // Most links stay, in order.
+    nodes_.clear();
+    size_t same = 0;
+    for (const Node link : before) {
+      if (same < links.size() && links[same] == link) {
+        ++same;
+      } else {
+        nodes_.push_back(link);
+      }
+    }
+    const std::span<const Node> others = links.subspan(same);
+    for (const Node link : others)
+      if (!holds(nodes_, link)) plan_.one_way_.push_back({node, link});
+    for (const Node link : nodes_)
+      if (!holds(others, link) && link != plan_.row_) plan_.one_way_.push_back({link, node});
     changed_.add(node);
     plan_.changes_.add(node, level, links);
   }
@@ -214,10 +225,19 @@ class SingleRemovalPlanner {
       const Node node = waiting.top().second;
       waiting.pop();
       if (is_there(node)) return true;
+      nodes_.clear();
       for (const Node link : new_links(node))
-        if (walked_.add(link)) waiting.emplace(distances_(to, link), link);
+        if (walked_.add(link)) nodes_.push_back(link);
+      find_distances(to);
+      for (size_t j = 0; j < nodes_.size(); ++j) waiting.emplace(to_nodes_[j], nodes_[j]);
     }
     return false;
+  }
+
+  /// Of a row to nodes_, into to_nodes_.
+  void find_distances(Node row) {
+    to_nodes_.resize(nodes_.size());
+    distances_->between(row, nodes_.data(), static_cast<int>(nodes_.size()), to_nodes_.data());
   }
 
   /// Rows that a walk does not come to get a link.
@@ -230,10 +250,20 @@ class SingleRemovalPlanner {
       for (const Node link : new_links(seen_.members()[i])) seen_.add(link);
     for (const Node node : to) {
       const auto links_to_it = [&](Node walked) { return holds(new_links(walked), node); };
-      if (!seen_.holds(node) && !walks(from, node, links_to_it) && !link_to(node)) return false;
+      if (!seen_.holds(node) && !is_linked_from_seen(node) && !walks(from, node, links_to_it) &&
+          !link_to(node))
+        return false;
       seen_.add(node);
+      for (const Node link : new_links(node)) seen_.add(link);
     }
     return true;
+  }
+  /// By one of the rows that it links to: most links go both ways.
+  bool is_linked_from_seen(Node node) const {
+    const std::span<const Node> links = new_links(node);
+    return std::any_of(links.begin(), links.end(), [&](Node link) {
+      return seen_.holds(link) && holds(new_links(link), node);
+    });
   }
 
   bool is_chained_now(Node node) const { return is_chained(node, new_links(node)); }
@@ -243,12 +273,14 @@ class SingleRemovalPlanner {
     if (is_chained_now(node)) return false;
     Node nearest = -1;
     float nearest_distance = std::numeric_limits<float>::infinity();
-    for (const Node walked : walked_.members()) {
-      if (is_chained_now(walked)) continue;
-      const float to_node = distances_(node, walked);
-      if (to_node >= nearest_distance) continue;
-      nearest_distance = to_node;
-      nearest = walked;
+    nodes_.clear();
+    for (const Node walked : walked_.members())
+      if (!is_chained_now(walked)) nodes_.push_back(walked);
+    find_distances(node);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (to_nodes_[i] >= nearest_distance) continue;
+      nearest_distance = to_nodes_[i];
+      nearest = nodes_[i];
     }
     if (nearest < 0) return false;
     const auto copy_of = [this](Node row) {
@@ -304,13 +336,15 @@ class SingleRemovalPlanner {
   const IncomingLinks& incoming_;
   std::vector<uint64_t> gone_;
   RemovedChains rows_;
-  RowDistances distances_;
+  std::unique_ptr<NodeDistances> distances_;
   GraphRelinker relinker_;
   SingleRemoval& plan_;
   RowSet seen_;
   RowSet walked_;
   RowSet changed_;
   std::vector<Node> gave_up_links_;
+  std::vector<Node> nodes_;
+  std::vector<float> to_nodes_;
 };
 
 SingleRemoval::SingleRemoval(const ::faiss::IndexHNSW& index, const IncomingLinks& incoming,

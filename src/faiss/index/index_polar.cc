@@ -53,7 +53,15 @@ class PolarDistanceComputer : public ::faiss::DistanceComputer {
     scorer_->score(&row, 1, &score);
     return score;
   }
-  float symmetric_dis(idx_t i, idx_t j) override { return scorer_->score_rows(i, j); }
+  float symmetric_dis(idx_t i, idx_t j) override {
+    // Callers compare one row with many, and that one is the first or the second.
+    if (i != compared_ && j != compared_) compared_ = i == last_first_ ? i : j;
+    last_first_ = i;
+    const auto other = static_cast<int32_t>(i == compared_ ? j : i);
+    float score = 0;
+    scorer_->score_rows(compared_, &other, 1, &score);
+    return score;
+  }
   // An override where FAISS has it, from 1.8 on.
   virtual void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3,
                                  float& s0, float& s1, float& s2, float& s3) {
@@ -66,6 +74,10 @@ class PolarDistanceComputer : public ::faiss::DistanceComputer {
 
  protected:
   std::unique_ptr<RowScorer> scorer_;
+
+ private:
+  idx_t compared_ = -1;
+  idx_t last_first_ = -1;
 };
 
 /// For an index whose rows are floats, and may become codes meanwhile.

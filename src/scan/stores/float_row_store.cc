@@ -51,7 +51,7 @@ class PairScores {
 class FloatRowScorer final : public RowScorer {
  public:
   FloatRowScorer(const Codec& codec, const RowStore& rows)
-      : codec_(codec), rows_(rows), scores_(codec) {}
+      : RowScorer(codec.higher_is_nearer()), codec_(codec), rows_(rows), scores_(codec) {}
 
   void set_query(const float* q, float /*exactness*/) override {
     require_vector("query", 0, q, codec_.dim(), kMaxQueryNorm);
@@ -61,7 +61,9 @@ class FloatRowScorer final : public RowScorer {
     for (int i = 0; i < count; ++i) scores[i] = exact_score(rows[i]);
   }
   float exact_score(int64_t row) override { return scores_(query_.data(), at(row)); }
-  float score_rows(int64_t a, int64_t b) override { return scores_(at(a), at(b)); }
+  void score_rows(int64_t row, const int32_t* others, int count, float* scores) override {
+    for (int i = 0; i < count; ++i) scores[i] = scores_(at(row), at(others[i]));
+  }
 
  private:
   const float* at(int64_t row) const { return rows_.floats().data() + row * codec_.dim(); }

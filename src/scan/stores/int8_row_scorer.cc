@@ -17,6 +17,7 @@
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/spare_memory.h"
+#include "src/scan/search/top_k.h"
 #include "src/simd/exact_sums.h"
 
 namespace polarquant {
@@ -26,7 +27,8 @@ namespace {
 class Int8Scorer final : public RowScorer {
  public:
   Int8Scorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
-      : codec_(codec),
+      : RowScorer(codec.higher_is_nearer()),
+        codec_(codec),
         scan_(scan),
         rows_(rows),
         integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
@@ -45,7 +47,7 @@ class Int8Scorer final : public RowScorer {
   }
 
   void score(const int32_t* rows, int count, float* scores) override {
-    const float sign = codec_.higher_is_nearer() ? 1.0F : -1.0F;
+    const float sign = higher_is_nearer() ? 1.0F : -1.0F;
     const size_t stages = scan_.stages().size();
     for (int first = 0; first < count; first += kMostTogether) {
       const int some = std::min(kMostTogether, count - first);
@@ -93,22 +95,47 @@ class Int8Scorer final : public RowScorer {
     return codec_.score_decoded(prepared_, terms, decoded_.data());
   }
 
-  float score_rows(int64_t a, int64_t b) override {
-    if (!integer_pairs_) return score_by_codes(a, b);
-    // Building a graph compares one row with many: its values are kept.
-    if (a != row_of_values_ && b != row_of_values_) keep_values_of(a == last_[0] ? a : b);
-    last_[0] = a;
-    last_[1] = b;
-    const auto other = static_cast<int32_t>(a == row_of_values_ ? b : a);
-    take(&other, 1, at_);
-    dots(as_query_, 0, 1);
-    const Factors x = factors(a);
-    const Factors y = factors(b);
-    const double step = scan_.stages()[0].step;
-    const double dot = step * step * dots_[0][0] * (double{x.scale} * y.scale);
-    if (scan_.metric() == Metric::l2)
-      return static_cast<float>(double{x.bias} * x.bias + double{y.bias} * y.bias - 2 * dot);
-    return static_cast<float>(centre_norm2() + (double{x.bias} + y.bias) + dot);
+  void score_rows(int64_t row, const int32_t* others, int count, float* scores) override {
+    if (!integer_pairs_) {
+      for (int i = 0; i < count; ++i) scores[i] = score_by_codes(row, others[i]);
+      return;
+    }
+    take_values_of(row);
+    const size_t code_bytes = rows_.layout().row_format_bytes();
+    for (int first = 0; first < count; first += kMostTogether) {
+      const int some = std::min(kMostTogether, count - first);
+      take(others + first, some, at_);
+      for (int i = 0; i < some; ++i) polarquant::fetch(at_[i].sketch, code_bytes);
+      dots(as_query_, 0, some);
+      for (int i = 0; i < some; ++i) scores[first + i] = pair_score(factors(at_[i]), dots_[0][i]);
+    }
+  }
+
+  void forget_chosen() override {
+    RowScorer::forget_chosen();
+    chosen_.clear();
+  }
+  bool is_near_chosen(int32_t row, float key) override {
+    if (!integer_pairs_) return RowScorer::is_near_chosen(row, key);
+    take_values_of(row);
+    const auto chosen = static_cast<int>(chosen_.size());
+    for (int first = 0; first < chosen; first += kComparedTogether) {
+      const int some = std::min(kComparedTogether, chosen - first);
+      dot_int8_rows(scan_.stages()[0], as_query_, values_of_chosen(first), some, dots_[0]);
+      for (int i = 0; i < some; ++i) {
+        const float score = pair_score(chosen_[static_cast<size_t>(first + i)], dots_[0][i]);
+        if (key_of_score(score, higher_is_nearer()) < key) return true;
+      }
+    }
+    return false;
+  }
+  void choose() override {
+    if (!integer_pairs_) return RowScorer::choose();
+    chosen_.push_back(factors_of_values_);
+    const size_t bytes = as_query_.values.size();
+    if (chosen_values_.size() < chosen_.size() * bytes)
+      chosen_values_.resize(2 * chosen_.size() * bytes);
+    std::copy_n(as_query_.values.data(), bytes, values_of_chosen(std::ssize(chosen_) - 1));
   }
 
   void fetch(const int32_t* rows, int count) const override {
@@ -182,12 +209,30 @@ class Int8Scorer final : public RowScorer {
     }
     return centre_norm2_;
   }
-  Factors factors(int64_t row) const {
-    return load_factors(scan_.factor_format(), rows_.layout().row_factors(rows_.place(row)));
+  Factors factors(const RowPlace& at) const {
+    return load_factors(scan_.factor_format(), rows_.layout().row_factors(at));
   }
-  void keep_values_of(int64_t row) {
-    decode_padded_row(scan_, rows_.place(row), as_query_.values.data());
+  Factors factors(int64_t row) const { return factors(rows_.place(row)); }
+  /// Makes a row the one that others are compared with.
+  void take_values_of(int64_t row) {
+    if (row == row_of_values_) return;
+    const RowPlace at = rows_.place(row);
+    decode_padded_row(scan_, at, as_query_.values.data());
+    factors_of_values_ = factors(at);
     row_of_values_ = row;
+  }
+  /// Of that row and one of these factors, from the dot product of their values.
+  float pair_score(const Factors& other, int32_t values_dot) {
+    const Factors& own = factors_of_values_;
+    const double step = scan_.stages()[0].step;
+    const double dot = step * step * values_dot * (double{own.scale} * other.scale);
+    if (scan_.metric() == Metric::l2)
+      return static_cast<float>(double{own.bias} * own.bias + double{other.bias} * other.bias -
+                                2 * dot);
+    return static_cast<float>(centre_norm2() + (double{own.bias} + other.bias) + dot);
+  }
+  int8_t* values_of_chosen(ptrdiff_t i) {
+    return chosen_values_.data() + i * std::ssize(as_query_.values);
   }
   float score_by_codes(int64_t a, int64_t b) {
     std::vector<uint8_t> code_a(code_.size());
@@ -213,9 +258,12 @@ class Int8Scorer final : public RowScorer {
   int32_t dots_[2][kCapacity];
   alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
   AlignedVector<int8_t> scratch_;
-  ScanQuery as_query_;  // a row's values
+  // Of the row that others are compared with.
   int64_t row_of_values_ = -1;
-  int64_t last_[2] = {-1, -1};
+  ScanQuery as_query_;
+  Factors factors_of_values_ = {};
+  std::vector<Factors> chosen_;
+  AlignedVector<int8_t> chosen_values_;  // a row for each, and space for more
   AlignedVector<float> decoded_;
   std::vector<uint8_t> code_;
 };
