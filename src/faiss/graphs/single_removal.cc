@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/graphs/graph_relinker.h"
 #include "src/faiss/graphs/removed_chains.h"
 
@@ -28,28 +29,6 @@ bool holds(std::span<const Node> links, Node node) {
   return std::find(links.begin(), links.end(), node) != links.end();
 }
 
-/// A set of rows that costs as much to empty as it holds.
-class RowSet {
- public:
-  explicit RowSet(size_t rows) : holds_(rows) {}
-  bool add(Node node) {
-    if (holds_[static_cast<size_t>(node)] != 0) return false;
-    members_.push_back(node);
-    holds_[static_cast<size_t>(node)] = 1;
-    return true;
-  }
-  bool holds(Node node) const { return holds_[static_cast<size_t>(node)] != 0; }
-  const std::vector<Node>& members() const { return members_; }
-  void clear() {
-    for (const Node node : members_) holds_[static_cast<size_t>(node)] = 0;
-    members_.clear();
-  }
-
- private:
-  std::vector<uint8_t> holds_;
-  std::vector<Node> members_;
-};
-
 }  // namespace
 
 /// What the constructor of SingleRemoval does.
@@ -66,10 +45,9 @@ class SingleRemovalPlanner {
                   [this](Node node, int level, std::span<const Node> links) {
                     change(node, level, links);
                   }),
-        plan_(*plan),
-        seen_(hnsw_.levels.size()),
-        walked_(hnsw_.levels.size()),
-        changed_(hnsw_.levels.size()) {}
+        plan_(*plan) {
+    for (SeenNodes* nodes : {&seen_, &walked_, &changed_}) nodes->begin(rows_.count());
+  }
 
   void make() {
     const Node row = plan_.row_;
@@ -120,7 +98,7 @@ class SingleRemovalPlanner {
   std::vector<Node> rows_that_link_to(Node row) {
     std::vector<Node> linking;
     uint32_t wanted = incoming_.count(row);
-    walked_.clear();
+    walked_.begin(rows_.count());
     const auto look = [&](Node node) {
       if (node >= rows_.count() || !walked_.add(node)) return;
       const std::span<const Node> links = all_links(hnsw_, node);
@@ -132,11 +110,11 @@ class SingleRemovalPlanner {
     for (const Node link : all_links(hnsw_, row))
       if (link >= 0) look(link);
     if (wanted > 0) incoming_.visit_far(row, look);
-    seen_.clear();
+    seen_.begin(rows_.count());
     seen_.add(row);
-    for (size_t i = 0; wanted > 0 && i < seen_.members().size() && i < kMostLookedAt; ++i) {
-      look(seen_.members()[i]);
-      for (const Node link : all_links(hnsw_, seen_.members()[i]))
+    for (size_t i = 0; wanted > 0 && i < seen_.nodes().size() && i < kMostLookedAt; ++i) {
+      look(seen_.nodes()[i]);
+      for (const Node link : all_links(hnsw_, seen_.nodes()[i]))
         if (link >= 0) seen_.add(link);
     }
     return wanted > 0 ? look_everywhere(row) : linking;
@@ -162,7 +140,7 @@ class SingleRemovalPlanner {
     }
     return rows_.links(node, 0);
   }
-  bool links_to_any(Node node, const RowSet& rows) const {
+  bool links_to_any(Node node, const SeenNodes& rows) const {
     const std::span<const Node> links = new_links(node);
     return std::any_of(links.begin(), links.end(), [&](Node link) { return rows.holds(link); });
   }
@@ -193,7 +171,7 @@ class SingleRemovalPlanner {
     std::vector<Node> near = from;
     const std::span<const Node> links = rows_.links(plan_.row_, 0);
     near.insert(near.end(), links.begin(), links.end());
-    seen_.clear();
+    seen_.begin(rows_.count());
     seen_.add(to);
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
@@ -219,7 +197,7 @@ class SingleRemovalPlanner {
     using Candidate = std::pair<float, Node>;
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> waiting;
     waiting.emplace(0.0F, from);
-    walked_.clear();
+    walked_.begin(rows_.count());
     walked_.add(from);
     for (size_t i = 0; !waiting.empty() && i < kMostExpanded; ++i) {
       const Node node = waiting.top().second;
@@ -242,12 +220,12 @@ class SingleRemovalPlanner {
 
   /// Rows that a walk does not come to get a link.
   bool leads_to_all(Node from, const std::vector<Node>& to) {
-    seen_.clear();
+    seen_.begin(rows_.count());
     seen_.add(from);
     // Its neighbours, and theirs; a walk reads rows besides.
     for (const Node link : new_links(from)) seen_.add(link);
-    for (size_t i = 1, near = seen_.members().size(); i < near; ++i)
-      for (const Node link : new_links(seen_.members()[i])) seen_.add(link);
+    for (size_t i = 1, near = seen_.nodes().size(); i < near; ++i)
+      for (const Node link : new_links(seen_.nodes()[i])) seen_.add(link);
     for (const Node node : to) {
       const auto links_to_it = [&](Node walked) { return holds(new_links(walked), node); };
       if (!seen_.holds(node) && !is_linked_from_seen(node) && !walks(from, node, links_to_it) &&
@@ -274,7 +252,7 @@ class SingleRemovalPlanner {
     Node nearest = -1;
     float nearest_distance = std::numeric_limits<float>::infinity();
     nodes_.clear();
-    for (const Node walked : walked_.members())
+    for (const Node walked : walked_.nodes())
       if (!is_chained_now(walked)) nodes_.push_back(walked);
     find_distances(node);
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -327,8 +305,8 @@ class SingleRemovalPlanner {
     const std::vector<Node> linking = rows_that_link_to(from);
     plan_.holders_.insert(plan_.holders_.end(), linking.begin(), linking.end());
     // New links may lead to it.
-    plan_.holders_.insert(plan_.holders_.end(), changed_.members().begin(),
-                          changed_.members().end());
+    plan_.holders_.insert(plan_.holders_.end(), changed_.nodes().begin(),
+                          changed_.nodes().end());
     plan_.moves_.push_back({from, to, begin, plan_.holders_.size()});
   }
 
@@ -339,9 +317,9 @@ class SingleRemovalPlanner {
   std::unique_ptr<NodeDistances> distances_;
   GraphRelinker relinker_;
   SingleRemoval& plan_;
-  RowSet seen_;
-  RowSet walked_;
-  RowSet changed_;
+  SeenNodes seen_;
+  SeenNodes walked_;
+  SeenNodes changed_;
   std::vector<Node> gave_up_links_;
   std::vector<Node> nodes_;
   std::vector<float> to_nodes_;
