@@ -216,6 +216,11 @@ float Codec::score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) c
   float* yb = ya + dim_;
   const RowTerms terms_a = decode_for_score(a, row_a, ya);
   const RowTerms terms_b = decode_for_score(b, row_b, yb);
+  return score_decoded_rows(terms_a, ya, terms_b, yb);
+}
+
+float Codec::score_decoded_rows(const RowTerms& terms_a, const float* ya, const RowTerms& terms_b,
+                                const float* yb) const {
   const double dot = kernels_.dot_exact(ya, yb, dim_);
   if (metric_ == Metric::l2) {
     const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;  // 4·s_a·s_b

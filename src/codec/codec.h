@@ -203,6 +203,9 @@ class Codec {
   /// Estimate between two rows, from their codes alone; symmetric. An estimate: the squared
   /// distance of a row to itself comes out below 0.
   float score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const;
+  /// The same of rows that decode_for_score gave.
+  float score_decoded_rows(const RowTerms& terms_a, const float* ya, const RowTerms& terms_b,
+                           const float* yb) const;
   /// out (dim) := Σ weights_i·x̂_i over all rows, x̂ of least error, decoded one row at a time.
   void combine(CodeRows codes, const float* weights, float* out) const;
   /// The end of combine: writes `out` from `sum`, (dim), Σ weights_i·(R(x̂_i − c)), and Σ

@@ -168,8 +168,8 @@ TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
   CHECK(a.offsets == b.offsets);
   CHECK((a.entry_point == b.entry_point && a.max_level == b.max_level));
   REQUIRE(a.neighbors.size() == b.neighbors.size());
-  // Releases of FAISS differ in how they add up distances, and walks of ours, which expand two nodes
-  // at a time, see a few rows more. One other link moves those after it in its list.
+  // Releases of FAISS differ in how they add up distances, and walks of ours, which expand two
+  // nodes at a time, see a few rows more. One other link moves those after it in its list.
   size_t same = 0;
   for (int64_t row = 0; row < kRows; ++row) {
     for (int level = 0; level < a.levels[static_cast<size_t>(row)]; ++level) {

@@ -46,7 +46,11 @@ TEST_CASE("Waiting nodes come back the nearest first", "[faiss][graph]") {
 class LineScorer final : public RowScorer {
  public:
   LineScorer(int32_t nodes, int32_t query, float spread)
-      : RowScorer(true), expanded(static_cast<size_t>(nodes)), nodes_(nodes), query_(query), spread_(spread) {}
+      : RowScorer(true),
+        expanded(static_cast<size_t>(nodes)),
+        nodes_(nodes),
+        query_(query),
+        spread_(spread) {}
 
   void set_query(const float* /*q*/, float /*exactness*/) override {}
   void score(const int32_t* /*rows*/, int /*count*/, float* /*scores*/) override {}

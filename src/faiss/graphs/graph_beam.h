@@ -24,9 +24,7 @@ class SeenNodes {
     }
     seen_.clear();
   }
-  bool holds(int32_t node) const {
-    return (words_[word_of(node)] >> (node % kWordNodes) & 1) != 0;
-  }
+  bool holds(int32_t node) const { return (words_[word_of(node)] >> (node % kWordNodes) & 1) != 0; }
   /// In the order in which they were seen.
   const std::vector<int32_t>& nodes() const { return seen_; }
   /// Whether the node was not seen.

@@ -70,7 +70,7 @@ std::optional<idx_t> HNSWOverPolar::remove_row(idx_t row) {
   SingleRemoval removal(*this, incoming_links, static_cast<storage_idx_t>(row));
   if (!removal.is_possible()) return std::nullopt;
   RecordUpkeep records(*this);
-  if (has_records()) removal.note_changed(&changed_nodes);
+  if (has_records()) removal.note_changed(&changed_nodes, &renumbered_nodes);
   stored.remove_row(row, removal.heir());
   removal.apply(hnsw, incoming_links);
   ntotal = stored.ntotal;

@@ -75,6 +75,8 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   IncomingLinks incoming_links;
   /// Nodes whose links the change at hand has changed, where there are records (record_upkeep.h).
   std::vector<storage_idx_t> changed_nodes;
+  /// And those that link to the same rows, which have other numbers.
+  std::vector<storage_idx_t> renumbered_nodes;
 };
 
 inline bool lies_in_records(const ::faiss::Index& index) {

@@ -69,7 +69,7 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
       single.emplace(graph, ours->incoming_links, static_cast<Node>(rows.front()));
       if (single->is_possible()) {
         if (has_records) ours->changed_nodes.push_back(static_cast<Node>(before));
-        if (has_records) single->note_changed(&ours->changed_nodes);
+        if (has_records) single->note_changed(&ours->changed_nodes, &ours->renumbered_nodes);
         return storage->remove_row(rows.front(), before);
       }
       single.reset();

@@ -34,7 +34,7 @@ class HnswLinker {
   HnswLinker(SharedGraph& graph, const ::faiss::Index& storage, bool fills_lists)
       : graph_(graph),
         equal_(storage),
-        distances_(NodeDistances::of(storage)),
+        distances_(NodeDistances::make(storage)),
         walk_(graph, *distances_),
         choice_(*distances_, fills_lists) {}
 

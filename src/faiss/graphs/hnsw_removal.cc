@@ -30,7 +30,7 @@ class RemovalPlanner {
                  HnswRemoval* removal)
       : hnsw_(index.hnsw),
         rows_(index.hnsw, gone),
-        distances_(NodeDistances::of(*index.storage)),
+        distances_(NodeDistances::make(*index.storage)),
         relinker_(rows_, *distances_,
                   [this](Node node, int level, std::span<const Node> links) {
                     change(node, level, links);

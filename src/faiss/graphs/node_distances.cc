@@ -81,7 +81,7 @@ class FaissNodeDistances final : public NodeDistances {
 
 }  // namespace
 
-std::unique_ptr<NodeDistances> NodeDistances::of(const ::faiss::Index& storage) {
+std::unique_ptr<NodeDistances> NodeDistances::make(const ::faiss::Index& storage) {
   if (const auto* polar = dynamic_cast<const IndexPolar*>(&storage))
     return std::make_unique<PolarNodeDistances>(*polar);
   return std::make_unique<FaissNodeDistances>(storage);

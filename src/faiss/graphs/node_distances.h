@@ -17,7 +17,7 @@ class NodeDistances {
 
   /// By the codes of an index of ours, else by FAISS's distances. The storage is borrowed; of an
   /// index that holds floats it stays valid until these become codes.
-  static std::unique_ptr<NodeDistances> of(const ::faiss::Index& storage);
+  static std::unique_ptr<NodeDistances> make(const ::faiss::Index& storage);
   virtual ~NodeDistances() = default;
 
   /// x: (d), finite.

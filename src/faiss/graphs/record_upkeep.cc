@@ -22,7 +22,7 @@ RowStore& records_of(HNSWOverPolar& graph) {
 }  // namespace
 
 RecordUpkeep::RecordUpkeep(HNSWOverPolar& graph) : graph_(graph) {
-  graph.changed_nodes.clear();
+  forget_changed();
   if (!graph.has_records()) return;
   const RowStore& store = records_of(graph);
   if (store.records_are_written()) before_ = &store;
@@ -40,7 +40,19 @@ RecordUpkeep::~RecordUpkeep() {
       write_all();
     }
   }
+  forget_changed();
+}
+
+void RecordUpkeep::forget_changed() noexcept {
   graph_.changed_nodes.clear();
+  graph_.renumbered_nodes.clear();
+}
+
+std::span<const int32_t> RecordUpkeep::links_of_node(int64_t node) const {
+  const std::span<const int32_t> places =
+      links_of(graph_).neighbours(static_cast<int32_t>(node), 0);
+  const auto end = std::find_if(places.begin(), places.end(), [](int32_t to) { return to < 0; });
+  return places.first(static_cast<size_t>(end - places.begin()));
 }
 
 void RecordUpkeep::write_changed(int64_t first_new) noexcept {
@@ -49,6 +61,10 @@ void RecordUpkeep::write_changed(int64_t first_new) noexcept {
   auto& nodes = graph_.changed_nodes;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  // Those that are written have the numbers, too.
+  RowStore& store = records_of(graph_);
+  for (const auto node : graph_.renumbered_nodes)
+    if (node < graph_.ntotal) store.renumber_links(node, links_of_node(node));
   const auto changed = std::ssize(nodes);
   write(changed + graph_.ntotal - first_new, [&](int64_t i) {
     return i < changed ? nodes[static_cast<size_t>(i)] : first_new + i - changed;
@@ -65,13 +81,10 @@ void RecordUpkeep::write(int64_t count, const Node& node) noexcept {
   is_done_ = true;
   RowStore& store = records_of(graph_);
   if (store.record_links() == 0) return;  // rows are floats
-  const GraphLinks links = links_of(graph_);
   const auto write_one = [&](int64_t i, RecordMemory* memory) {
     const int64_t at = node(i);
     if (at >= graph_.ntotal) return;
-    const std::span<const int32_t> places = links.neighbours(static_cast<int32_t>(at), 0);
-    const auto end = std::find_if(places.begin(), places.end(), [](int32_t to) { return to < 0; });
-    store.write_record(at, places.first(static_cast<size_t>(end - places.begin())), memory);
+    store.write_record(at, links_of_node(at), memory);
   };
   const int threads = count < kRecordsForThreads
                           ? 1

@@ -3,7 +3,9 @@
 // arrays of links stay: changes of graphs are made there, and records follow from them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/faiss/graphs/graph_over_polar.h"
@@ -20,12 +22,15 @@ class RecordUpkeep {
   RecordUpkeep(const RecordUpkeep&) = delete;
   RecordUpkeep& operator=(const RecordUpkeep&) = delete;
 
-  /// After a change of the links of graph.changed_nodes, and of nodes from first_new on. Costs no
-  /// more than these, unless records were not those of the rows before.
+  /// After a change of the links of graph.changed_nodes and graph.renumbered_nodes, and of nodes
+  /// from first_new on. Costs no more than these, unless records were not those of the rows before.
   void write_changed(int64_t first_new) noexcept;
   void write_all() noexcept;
 
  private:
+  void forget_changed() noexcept;
+  /// The links of a node on level 0.
+  std::span<const int32_t> links_of_node(int64_t node) const;
   /// Of nodes node(0) … node(count−1), those that there are.
   template <typename Node>
   void write(int64_t count, const Node& node) noexcept;

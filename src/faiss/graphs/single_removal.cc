@@ -40,7 +40,7 @@ class SingleRemovalPlanner {
         incoming_(incoming),
         gone_((hnsw_.levels.size() + 63) / 64),
         rows_(hnsw_, gone_),
-        distances_(NodeDistances::of(*index.storage)),
+        distances_(NodeDistances::make(*index.storage)),
         relinker_(rows_, *distances_,
                   [this](Node node, int level, std::span<const Node> links) {
                     change(node, level, links);
@@ -305,8 +305,7 @@ class SingleRemovalPlanner {
     const std::vector<Node> linking = rows_that_link_to(from);
     plan_.holders_.insert(plan_.holders_.end(), linking.begin(), linking.end());
     // New links may lead to it.
-    plan_.holders_.insert(plan_.holders_.end(), changed_.nodes().begin(),
-                          changed_.nodes().end());
+    plan_.holders_.insert(plan_.holders_.end(), changed_.nodes().begin(), changed_.nodes().end());
     plan_.moves_.push_back({from, to, begin, plan_.holders_.size()});
   }
 
@@ -339,10 +338,11 @@ void SingleRemoval::apply(::faiss::HNSW& hnsw, IncomingLinks& incoming) noexcept
   note_far_links(hnsw, incoming);
 }
 
-void SingleRemoval::note_changed(std::vector<Node>* nodes) const {
+void SingleRemoval::note_changed(std::vector<Node>* nodes, std::vector<Node>* renumbered) const {
   for (const LinkChanges::Change& change : changes_.all()) nodes->push_back(change.node);
-  nodes->insert(nodes->end(), holders_.begin(), holders_.end());
-  for (Node& node : *nodes) node = node == heir_ ? row_ : node == last_ ? heir_ : node;
+  renumbered->insert(renumbered->end(), holders_.begin(), holders_.end());
+  for (std::vector<Node>* all : {nodes, renumbered})
+    for (Node& node : *all) node = node == heir_ ? row_ : node == last_ ? heir_ : node;
   nodes->push_back(row_);
   nodes->push_back(heir_);
 }

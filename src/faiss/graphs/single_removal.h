@@ -38,9 +38,10 @@ class SingleRemoval {
   Node heir() const { return heir_; }
   /// Of the graph that it was made for, once; the storage's rows are the caller's to move.
   void apply(::faiss::HNSW& hnsw, IncomingLinks& incoming) noexcept;
-  /// Adds the rows that have other links afterwards, or links to rows of other numbers, in the
-  /// numbers that they have then; and gives those that are there the numbers that they have then.
-  void note_changed(std::vector<Node>* nodes) const;
+  /// Adds the rows that have other links afterwards to `nodes`, and those that link to rows of
+  /// other numbers to `renumbered`, in the numbers that they have then; and gives those that are
+  /// there the numbers that they have then.
+  void note_changed(std::vector<Node>* nodes, std::vector<Node>* renumbered) const;
 
  private:
   friend class SingleRemovalPlanner;

@@ -153,9 +153,6 @@ class FloatRowStore final : public RowStore {
               float* x) const override {
     std::copy_n(values_.begin() + first * dim_, count * dim_, x);
   }
-  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override {
-    return PairScores(codec)(at(row_a), at(row_b));
-  }
   std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const override {
     return std::make_unique<FloatRowScorer>(codec, *this);
   }

@@ -18,6 +18,7 @@
 #include "src/scan/search/plan.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/decoded_pairs.h"
 #include "src/simd/exact_sums.h"
 
 namespace polarquant {
@@ -90,16 +91,12 @@ class Int8Scorer final : public RowScorer {
                           decoded_.data());
       return codec_.score_decoded(prepared_, codec_.score_terms(factors(row)), decoded_.data());
     }
-    rows_.get(row, code_.data());
-    const RowTerms terms = codec_.decode_for_score({code_.data(), 1}, 0, decoded_.data());
+    const RowTerms terms = decode(row, decoded_.data());
     return codec_.score_decoded(prepared_, terms, decoded_.data());
   }
 
   void score_rows(int64_t row, const int32_t* others, int count, float* scores) override {
-    if (!integer_pairs_) {
-      for (int i = 0; i < count; ++i) scores[i] = score_by_codes(row, others[i]);
-      return;
-    }
+    if (!integer_pairs_) return float_pairs_.score(row, others, count, scores);
     take_values_of(row);
     const size_t code_bytes = rows_.layout().row_format_bytes();
     for (int first = 0; first < count; first += kMostTogether) {
@@ -112,11 +109,11 @@ class Int8Scorer final : public RowScorer {
   }
 
   void forget_chosen() override {
-    RowScorer::forget_chosen();
+    float_pairs_.forget_chosen();
     chosen_.clear();
   }
   bool is_near_chosen(int32_t row, float key) override {
-    if (!integer_pairs_) return RowScorer::is_near_chosen(row, key);
+    if (!integer_pairs_) return float_pairs_.is_near_chosen(row, key);
     take_values_of(row);
     const auto chosen = static_cast<int>(chosen_.size());
     for (int first = 0; first < chosen; first += kComparedTogether) {
@@ -130,7 +127,7 @@ class Int8Scorer final : public RowScorer {
     return false;
   }
   void choose() override {
-    if (!integer_pairs_) return RowScorer::choose();
+    if (!integer_pairs_) return float_pairs_.choose();
     chosen_.push_back(factors_of_values_);
     const size_t bytes = as_query_.values.size();
     if (chosen_values_.size() < chosen_.size() * bytes)
@@ -234,11 +231,9 @@ class Int8Scorer final : public RowScorer {
   int8_t* values_of_chosen(ptrdiff_t i) {
     return chosen_values_.data() + i * std::ssize(as_query_.values);
   }
-  float score_by_codes(int64_t a, int64_t b) {
-    std::vector<uint8_t> code_a(code_.size());
-    rows_.get(a, code_a.data());
-    rows_.get(b, code_.data());
-    return codec_.score_codes({code_a.data(), 1}, 0, {code_.data(), 1}, 0);
+  RowTerms decode(int64_t row, float* y) {
+    rows_.get(row, code_.data());
+    return codec_.decode_for_score({code_.data(), 1}, 0, y);
   }
 
   const Codec& codec_;
@@ -266,6 +261,7 @@ class Int8Scorer final : public RowScorer {
   AlignedVector<int8_t> chosen_values_;  // a row for each, and space for more
   AlignedVector<float> decoded_;
   std::vector<uint8_t> code_;
+  DecodedPairs float_pairs_{codec_, [this](int64_t row, float* y) { return decode(row, y); }};
 };
 
 }  // namespace

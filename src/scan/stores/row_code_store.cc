@@ -26,8 +26,4 @@ RowTerms RowCodeStore::decode_for_score(const Codec& codec, int64_t row, float* 
   return codec.decode_for_score(row_codes(), row, y);
 }
 
-float RowCodeStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const {
-  return codec.score_codes(row_codes(), row_a, row_codes(), row_b);
-}
-
 }  // namespace polarquant

@@ -15,7 +15,6 @@ class RowCodeStore : public RowStore {
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
               float* x) const override;
   RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override;
-  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override;
 };
 
 }  // namespace polarquant

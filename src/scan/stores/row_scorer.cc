@@ -5,6 +5,7 @@
 
 #include "src/core/aligned_buffer.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/decoded_pairs.h"
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
@@ -27,14 +28,19 @@ class FloatScorer final : public RowScorer {
     return codec_.score_decoded(query_, terms, row_.data());
   }
   void score_rows(int64_t row, const int32_t* others, int count, float* scores) override {
-    for (int i = 0; i < count; ++i) scores[i] = rows_.score_codes(codec_, row, others[i]);
+    pairs_.score(row, others, count, scores);
   }
+  void forget_chosen() override { pairs_.forget_chosen(); }
+  bool is_near_chosen(int32_t row, float key) override { return pairs_.is_near_chosen(row, key); }
+  void choose() override { pairs_.choose(); }
 
  private:
   const Codec& codec_;
   const RowStore& rows_;
   PreparedQuery query_;
   AlignedVector<float> row_;
+  DecodedPairs pairs_{
+      codec_, [this](int64_t row, float* y) { return rows_.decode_for_score(codec_, row, y); }};
 };
 
 }  // namespace

@@ -169,12 +169,6 @@ RowTerms RowStore::decode_for_score(const Codec& codec, int64_t row, float* y) c
   return codec.decode_for_score(row_code(*this, codec, row), 0, y);
 }
 
-float RowStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const {
-  std::vector<uint8_t> a(codec.layout().group_bytes);
-  get(codec, row_a, a.data());
-  return codec.score_codes({a.data(), 1}, 0, row_code(*this, codec, row_b), 0);
-}
-
 std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
   return make_float_scorer(codec, *this);
 }

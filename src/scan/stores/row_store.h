@@ -97,7 +97,6 @@ class RowStore {
   virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
                       float* x) const;
   virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const;
-  virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const;
   /// For scores of rows in any order; both are borrowed.
   virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
 
@@ -116,6 +115,9 @@ class RowStore {
   /// the same time, each thread with memory of its own.
   virtual void write_record(int64_t /*row*/, std::span<const int32_t> /*links*/,
                             RecordMemory* /*memory*/) noexcept {}
+  /// The same where the rows that a record links to have other numbers alone: `links` are these, in
+  /// their order.
+  virtual void renumber_links(int64_t /*row*/, std::span<const int32_t> /*links*/) noexcept {}
 
  private:
   /// Of one row, with space for a code.

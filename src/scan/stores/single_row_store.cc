@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/stores/single_row_store.h"
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,10 @@ class SingleRowStore final : public RowStore {
         .write(
             linked(row, memory->node), links,
             [&](size_t i) { return linked(links[i], memory->neighbour); }, rows_.record(row));
+  }
+  void renumber_links(int64_t row, std::span<const int32_t> links) noexcept override {
+    uint8_t* numbers = rows_.record(row) + rows_.records()->links_offset();
+    std::memcpy(numbers, links.data(), links.size_bytes());
   }
 
  private:
