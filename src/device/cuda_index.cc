@@ -86,8 +86,8 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
     const RowsDescription described = {code.description(),
                                        lists != nullptr ? &list_description : nullptr,
                                        prepares ? &queries : nullptr};
-    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), described, spans, ranges[i],
-                                           list_offsets.devices[i]);
+    parts_[i] = std::make_shared<const CudaRows>(scan_codec_->layout(), described, spans, ranges[i],
+                                                 list_offsets.devices[i]);
   });
 }
 

@@ -36,8 +36,8 @@ std::vector<cuda::ListFilter> filter_lists(const CudaLists& lists, const KeptLis
 
 }  // namespace
 
-CudaKeptLists::CudaKeptLists(const CudaLists& lists, const KeptListRows& kept, const Parts& parts,
-                             DeviceThreads* threads)
+CudaKeptLists::CudaKeptLists(const CudaLists& lists, const KeptListRows& kept,
+                             const CudaParts& parts, DeviceThreads* threads)
     : lists_(filter_lists(lists, kept)), bits_(parts.size()) {
   threads->run_together(parts.size(), [&](size_t i) {
     const uint64_t* words = kept.words().data() + parts[i]->rows().first / kBlockRows;

@@ -34,6 +34,7 @@ class CudaLists {
   std::span<const ListCentre> centres() const { return centres_; }
   std::span<const int64_t> list_offsets() const { return list_offsets_; }
   int64_t nprobe() const { return nprobe_; }
+  void set_nprobe(int64_t nprobe) { nprobe_ = nprobe; }
   int64_t ntotal() const { return ntotal_; }
   /// With the spare rows after lists.
   int64_t row_numbers() const { return first_rows_.back(); }

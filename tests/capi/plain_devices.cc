@@ -71,10 +71,12 @@ struct State {
   std::array<int64_t, kPlainDevices> searches = {};
   std::array<Failing, kPlainDevices> create;
   std::array<Failing, kPlainDevices> search;
+  std::array<Failing, kPlainDevices> write;
   int32_t wanted_together = 0;
   int32_t together = 0;
   std::map<const uint8_t*, std::pair<size_t, int32_t>> lent;  // bytes from there on, and whose
   int64_t copies = 0;
+  int64_t written_blocks = 0;
 };
 State& state() {
   static State one;
@@ -116,21 +118,59 @@ DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, F
   return index;
 }
 
+void put_block(DeviceIndex* index, int64_t number, const void* sketch, const void* payload) {
+  index->is_written[static_cast<size_t>(number)] = 1;
+  std::memcpy(index->sketches.data() + static_cast<size_t>(number) * index->sketch_bytes(), sketch,
+              index->sketch_bytes());
+  if (index->payload_bytes() > 0)
+    std::memcpy(index->payloads.data() + static_cast<size_t>(number) * index->payload_bytes(),
+                payload, index->payload_bytes());
+}
+
+void put_blocks(DeviceIndex* index, int64_t blocks, const int64_t* numbers, const void* sketches,
+                const void* payloads, Failure* failure) {
+  *failure = {};
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    if (fails(state().write, index->device, failure)) return;
+    state().written_blocks += blocks;
+  }
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t number = numbers[i];
+    if (number >= index->blocks() || index->is_written[static_cast<size_t>(number)] != 0)
+      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
+    const auto at = static_cast<size_t>(i);
+    put_block(index, number, static_cast<const uint8_t*>(sketches) + at * index->sketch_bytes(),
+              static_cast<const uint8_t*>(payloads) + at * index->payload_bytes());
+  }
+}
+
 void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* sketches,
                   const void* payloads, Failure* failure) {
-  *failure = {};
-  for (int64_t block = first_block; block < first_block + blocks; ++block) {
-    if (block >= index->blocks() || index->is_written[static_cast<size_t>(block)] != 0)
-      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
-    index->is_written[static_cast<size_t>(block)] = 1;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < blocks; ++i) numbers.push_back(first_block + i);
+  put_blocks(index, blocks, numbers.data(), sketches, payloads, failure);
+}
+
+DeviceIndex* extend(const DeviceIndex* from, int64_t rows, const int64_t* sources,
+                    Failure* failure) {
+  if (!from->is_finished || (sources == nullptr && rows < from->rows)) {
+    put(failure, static_cast<int32_t>(StatusCode::internal), "it is not to be extended so");
+    return nullptr;
   }
-  const auto first = static_cast<size_t>(first_block);
-  const auto count = static_cast<size_t>(blocks);
-  std::memcpy(index->sketches.data() + first * index->sketch_bytes(), sketches,
-              count * index->sketch_bytes());
-  if (index->payload_bytes() > 0)
-    std::memcpy(index->payloads.data() + first * index->payload_bytes(), payloads,
-                count * index->payload_bytes());
+  DeviceIndex* index = create(from->device, &from->code, rows, failure);
+  if (index == nullptr) return nullptr;
+  index->prepares = from->prepares;
+  index->rotation = from->rotation;
+  for (int64_t block = 0; block < index->blocks(); ++block) {
+    const int64_t full = from->rows / kBlockRows;
+    const int64_t source = sources != nullptr ? sources[block] : block < full ? block : -1;
+    if (source < 0) continue;
+    put_block(index, block,
+              from->sketches.data() + static_cast<size_t>(source) * from->sketch_bytes(),
+              from->payloads.data() + static_cast<size_t>(source) * from->payload_bytes());
+  }
+  return index;
 }
 
 void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failure) {
@@ -448,6 +488,8 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.device_info = device_info;
     made.create = create;
     made.write_blocks = write_blocks;
+    made.extend = extend;
+    made.put_blocks = put_blocks;
     made.finish = finish;
     made.set_lists = set_lists;
     made.set_queries = set_queries;
@@ -487,6 +529,9 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
       [](int32_t device, int32_t status, const char* text) {
         set_failing(&state().search, device, status, text);
       },
+      [](int32_t device, int32_t status, const char* text) {
+        set_failing(&state().write, device, status, text);
+      },
       [](int32_t searches) {
         const std::lock_guard<std::mutex> lock(state().mutex);
         state().wanted_together = searches;
@@ -503,6 +548,10 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
       [] {
         const std::lock_guard<std::mutex> lock(state().mutex);
         return state().copies;
+      },
+      [] {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        return state().written_blocks;
       },
   };
   return &asked;
