@@ -11,8 +11,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-/// Room for one block more of so many, where rows have to move: many small adds then cost little.
-constexpr int64_t kRoomShare = 4;
+/// Spare memory for one block of so many, where rows have to move: many small adds then cost
+/// little.
+constexpr int64_t kSpareShare = 4;
 
 /// Copies blocks of `bytes` bytes, a multiple of 64, a warp a block: block i is block `sources`[i]
 /// of `from`, −1 for one that stays as it is, or i without sources; it becomes block `numbers`[i],
@@ -43,9 +44,9 @@ void copy_blocks(int multiprocessors, uint8_t* to, const uint8_t* from, int64_t 
 }
 
 /// As many bytes and a share of them more, or, where that is not to be had, as many.
-void need_with_room(DeviceBuffer* buffer, size_t bytes, size_t room) {
+void need_with_spare(DeviceBuffer* buffer, size_t bytes, size_t spare) {
   try {
-    buffer->need(bytes + room);
+    buffer->need(bytes + spare);
   } catch (const DeviceError& error) {
     if (error.status() != StatusCode::out_of_memory) throw;
     buffer->need(bytes);
@@ -94,10 +95,10 @@ void DeviceIndex::stay_or_move(const DeviceIndex& from) {
   // Where another index was extended from it, its rows come after these.
   if (fits && before->rows == from.view_.rows) return use(before);
   auto blocks = std::make_shared<BlockMemory>();
-  const auto room = static_cast<size_t>(view_.blocks() / kRoomShare);
-  need_with_room(&blocks->sketches, sketches_bytes() + kReadAhead, room * view_.sketch_bytes());
-  need_with_room(&blocks->payloads, payloads_bytes() + kReadAhead,
-                 room * kBlockRows * view_.payload_bytes);
+  const auto spare = static_cast<size_t>(view_.blocks() / kSpareShare);
+  need_with_spare(&blocks->sketches, sketches_bytes() + kReadAhead, spare * view_.sketch_bytes());
+  need_with_spare(&blocks->payloads, payloads_bytes() + kReadAhead,
+                  spare * kBlockRows * view_.payload_bytes);
   use(std::move(blocks));
   POLAR_CUDA_CHECK(cudaMemcpyAsync(blocks_->sketches.as<void>(), from.view_.sketches,
                                    from.sketches_bytes(), cudaMemcpyDeviceToDevice));

@@ -16,45 +16,10 @@
 
 #include "cuda/interface.h"
 #include "src/core/status_code.h"
+#include "tests/capi/plain_blocks.h"
+#include "tests/capi/plain_scores.h"
 
 namespace polarquant::cuda {
-
-class DeviceIndex {
- public:
-  int32_t device = 0;
-  CodeDescription code = {};
-  int64_t rows = 0;
-  std::vector<uint8_t> sketches;
-  std::vector<uint8_t> payloads;
-  std::vector<char> is_written;  // of each block
-  bool is_finished = false;
-  // Only of an inverted file:
-  std::vector<int64_t> list_rows;
-  std::vector<float> centroids;
-  bool centroids_are_l2 = false;
-  // How queries in its memory are prepared:
-  bool prepares = false;
-  Rotation rotation = Rotation::none;
-
-  int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  size_t factor_bytes() const { return code.factor_form == FactorForm::float32 ? 8 : 4; }
-  size_t sketch_bytes() const {
-    return kBlockRows * (size_t{8} * static_cast<size_t>(code.sketch_words) + factor_bytes());
-  }
-  size_t payload_bytes() const { return size_t{kBlockRows} * code.payload_bytes; }
-};
-
-class DeviceBits {
- public:
-  std::vector<uint64_t> words;
-};
-
-class PreparedSearch {
- public:
-  const DeviceIndex* index;
-  SearchRequest shape;
-  std::vector<int64_t> ids;
-};
 
 namespace {
 
@@ -118,15 +83,6 @@ DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, F
   return index;
 }
 
-void put_block(DeviceIndex* index, int64_t number, const void* sketch, const void* payload) {
-  index->is_written[static_cast<size_t>(number)] = 1;
-  std::memcpy(index->sketches.data() + static_cast<size_t>(number) * index->sketch_bytes(), sketch,
-              index->sketch_bytes());
-  if (index->payload_bytes() > 0)
-    std::memcpy(index->payloads.data() + static_cast<size_t>(number) * index->payload_bytes(),
-                payload, index->payload_bytes());
-}
-
 void put_blocks(DeviceIndex* index, int64_t blocks, const int64_t* numbers, const void* sketches,
                 const void* payloads, Failure* failure) {
   *failure = {};
@@ -140,8 +96,8 @@ void put_blocks(DeviceIndex* index, int64_t blocks, const int64_t* numbers, cons
     if (number >= index->blocks() || index->is_written[static_cast<size_t>(number)] != 0)
       return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
     const auto at = static_cast<size_t>(i);
-    put_block(index, number, static_cast<const uint8_t*>(sketches) + at * index->sketch_bytes(),
-              static_cast<const uint8_t*>(payloads) + at * index->payload_bytes());
+    index->put(number, static_cast<const uint8_t*>(sketches) + at * index->sketch_bytes(),
+               static_cast<const uint8_t*>(payloads) + at * index->payload_bytes());
   }
 }
 
@@ -162,14 +118,7 @@ DeviceIndex* extend(const DeviceIndex* from, int64_t rows, const int64_t* source
   if (index == nullptr) return nullptr;
   index->prepares = from->prepares;
   index->rotation = from->rotation;
-  for (int64_t block = 0; block < index->blocks(); ++block) {
-    const int64_t full = from->rows / kBlockRows;
-    const int64_t source = sources != nullptr ? sources[block] : block < full ? block : -1;
-    if (source < 0) continue;
-    put_block(index, block,
-              from->sketches.data() + static_cast<size_t>(source) * from->sketch_bytes(),
-              from->payloads.data() + static_cast<size_t>(source) * from->payload_bytes());
-  }
+  index->take_blocks(*from, sources);
   return index;
 }
 
@@ -217,45 +166,6 @@ void finish(DeviceIndex* index, Failure* failure) {
       return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too few");
   }
   index->is_finished = true;
-}
-
-class Hash {
- public:
-  void add(const void* bytes, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-      value_ = (value_ ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ULL;
-  }
-  /// 0 to below − 1; another number for each `use`.
-  float number(uint64_t use, uint64_t below) const {
-    uint64_t mixed = (value_ + use) * 0x9e3779b97f4a7c15ULL;
-    mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ULL;
-    return static_cast<float>((mixed >> 33) % below);
-  }
-
- private:
-  uint64_t value_ = 0xcbf29ce484222325ULL;
-};
-
-struct FoundRow {
-  int64_t row;
-  float similarity;
-  float score;
-};
-
-FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64_t q, int64_t row) {
-  const uint8_t* sketch =
-      index.sketches.data() + static_cast<size_t>(row / kBlockRows) * index.sketch_bytes();
-  const auto in_block = static_cast<size_t>(row % kBlockRows);
-  const auto words = static_cast<size_t>(index.code.sketch_words);
-  Hash hash;
-  for (size_t word = 0; word < words; ++word)
-    hash.add(sketch + ((in_block / 8 * words + word) * 8 + in_block % 8) * 8, 8);
-  hash.add(sketch + kBlockRows * 8 * words + in_block * index.factor_bytes(), index.factor_bytes());
-  hash.add(index.payloads.data() + static_cast<size_t>(row) * index.code.payload_bytes,
-           index.code.payload_bytes);
-  const auto dim = static_cast<size_t>(index.code.dim);
-  hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
-  return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
 }
 
 /// Prepares queries in its memory, of codecs without rotation and centre, by inner product: these
@@ -388,27 +298,7 @@ void score_listed(const DeviceIndex* index, const ListedRowsRequest* request, Fa
 void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
                void* payloads, Failure* failure) {
   *failure = {};
-  const auto words = static_cast<size_t>(index->code.sketch_words);
-  const auto place = [&](int64_t row, size_t word) {  // of a sketch
-    const auto in_block = static_cast<size_t>(row % kBlockRows);
-    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() +
-           ((in_block / 8 * words + word) * 8 + in_block % 8) * 8;
-  };
-  const auto factors = [&](int64_t row) {
-    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() + kBlockRows * 8 * words +
-           static_cast<size_t>(row % kBlockRows) * index->factor_bytes();
-  };
-  auto* to_sketches = static_cast<uint8_t*>(sketches);
-  auto* to_payloads = static_cast<uint8_t*>(payloads);
-  for (int64_t at = 0; at < n; ++at) {
-    for (size_t word = 0; word < words; ++word)
-      std::memcpy(to_sketches + place(at, word), index->sketches.data() + place(rows[at], word), 8);
-    std::memcpy(to_sketches + factors(at), index->sketches.data() + factors(rows[at]),
-                index->factor_bytes());
-    const size_t bytes = index->code.payload_bytes;
-    std::memcpy(to_payloads + static_cast<size_t>(at) * bytes,
-                index->payloads.data() + static_cast<size_t>(rows[at]) * bytes, bytes);
-  }
+  index->read_rows(n, rows, static_cast<uint8_t*>(sketches), static_cast<uint8_t*>(payloads));
 }
 
 void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Failure* failure) {

@@ -28,7 +28,7 @@ int64_t blocks_of(int64_t rows) { return (rows + 63) / 64; }
 /// rows of lists are left out: the host scores them, once a filter has served some queries, and
 /// these devices have other scores.
 struct Filters {
-  explicit Filters(bool of_lists = false) : has_few(!of_lists) {}
+  explicit Filters(bool are_lists = false) : has_few(!are_lists) {}
 
   bool has_few;
   std::vector<uint64_t> bits = scattered_bits(100);
@@ -98,11 +98,11 @@ TEST_CASE("rows that were added come to the lists of a copy, and nothing else", 
   const std::vector<float> queries = rows_of(7, 9);
   copy.check(queries, filters.all(), 3);
   // One row; a list that had none; many of one list; some of each; a whole block.
-  std::vector<int64_t> of_each(45);
-  for (size_t i = 0; i < of_each.size(); ++i) of_each[i] = static_cast<int64_t>(i) % kLists;
+  std::vector<int64_t> everywhere(45);
+  for (size_t i = 0; i < everywhere.size(); ++i) everywhere[i] = static_cast<int64_t>(i) % kLists;
   for (const std::vector<int64_t>& lists :
        {std::vector<int64_t>{4}, std::vector<int64_t>{8, 8, 8}, std::vector<int64_t>(300, 1),
-        of_each, std::vector<int64_t>(64, 7)}) {
+        everywhere, std::vector<int64_t>(64, 7)}) {
     const std::vector<int64_t> before = sizes;
     add(lists);
     int64_t expected = 0;
