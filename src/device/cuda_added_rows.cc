@@ -29,14 +29,16 @@ void CudaIndex::add_rows(std::span<const BlockRows> spans, std::span<const int64
 }
 
 void CudaIndex::add_rows(const ListsSource& source) {
-  auto lists = std::make_unique<CudaLists>(source);
+  auto lists = CudaLists::without_ids(source);
   if (lists->ntotal() == lists_->ntotal()) return lists_->set_nprobe(source.nprobe);
+  lists_->reserve_ids(source.file);
   auto list_ids = std::make_unique<ListsOfIds>(*codec_, *lists);
   const RowsToAdd added = rows_after(*lists, *lists_, source.file.lists);
   const ListsForDevices described(source);
   const std::vector<int64_t> list_rows = lists->rows_in({0, lists->row_numbers()});
   const cuda::ListsDescription description = described.with_rows(list_rows);
   parts_ = parts_with(added, &description);
+  lists->grow(lists_.get(), source.file);
   list_ids_ = std::move(list_ids);
   lists_ = std::move(lists);
   row_numbers_ = added.rows;

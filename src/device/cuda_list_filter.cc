@@ -17,7 +17,7 @@ RowFilter ask_for_rows(const CudaLists& lists, const RowFilter& filter) {
   for (int64_t list = 0; list < lists.count(); ++list) {
     const int64_t first = lists.first_row(list);
     if (lists.rows(list) > 0)
-      filter.member_masks(lists.ids().data() + first, lists.rows(list),
+      filter.member_masks(lists.ids(list), lists.rows(list),
                           &allowed[static_cast<size_t>(first / kBlockRows)]);
   }
   return RowFilter(std::make_shared<KeptRows>(std::move(allowed), lists.row_numbers()));
