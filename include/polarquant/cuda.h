@@ -104,7 +104,8 @@ POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int
  *
  * All is copied anew, to the same result, after any other change of rows (removed, updated, put,
  * reset), after training, while rows are kept as floats, from an index that is another one, as one
- * read from a file is, of refinements, and of several devices that have a part of the rows each.
+ * read from a file is, of refinements whose second step the host has, and of several devices that
+ * have a part of the rows each.
  *
  * POLAR_ERROR_STATE_MISMATCH where `index` has another spec, metric or number of dimensions or of
  * lists than the copy, or is a refinement and the copy is not, or the other way round; the others

@@ -121,13 +121,18 @@ void refresh_copy(const polar_index& index, polar_cuda_index* copy) {
   require_same_kind(part, index, *copy);
   const uint64_t held = held_rows_state(part);
   const bool were_only_added = held != kUnknownRows && held == copy->copied_rows;
-  if (!were_only_added || !copy->index->takes_rows() || copy->refines()) {
+  const bool is_refined_there = !copy->refines() || copy->refinement->takes_rows(*part.refinement);
+  if (!were_only_added || !copy->index->takes_rows() || !is_refined_there) {
     *copy = std::move(*copy_to_devices(index, copy->places, copy->num_threads));
-  } else if (part.lists != nullptr) {
+    return;
+  }
+  if (copy->refines()) copy->refinement->add_rows(*part.refinement);
+  if (part.lists != nullptr) {
     copy->index->add_rows(source_of(index, *part.lists));
   } else {
     copy->index->add_rows(part.flat->codes().spans(), part.flat->ids());
   }
+  if (copy->refines()) copy->refinement->follow(*part.refinement);
 }
 
 }  // namespace polarquant::capi

@@ -42,6 +42,7 @@ struct State {
   std::map<const uint8_t*, std::pair<size_t, int32_t>> lent;  // bytes from there on, and whose
   int64_t copies = 0;
   int64_t written_blocks = 0;
+  int32_t until_failure = -1;  // indexes that are still made
 };
 State& state() {
   static State one;
@@ -71,6 +72,10 @@ void device_info(int32_t /*device*/, DeviceInfo* info, Failure* failure) {
 DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, Failure* failure) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   if (fails(state().create, device, failure)) return nullptr;
+  if (state().until_failure >= 0 && state().until_failure-- == 0) {
+    put(failure, static_cast<int32_t>(StatusCode::out_of_memory), "no memory");
+    return nullptr;
+  }
   auto* index = new DeviceIndex;
   index->device = device;
   index->code = *code;
@@ -189,47 +194,6 @@ bool is_allowed(const SearchRequest& request, int64_t row) {
     return row < bits.count && (bits.words[row / 64] >> (row % 64) & 1) != 0;
   return request.allowed == nullptr ||
          (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0;
-}
-
-/// How near a list is to a query, larger is nearer.
-double nearness(const DeviceIndex& index, const float* query, size_t list) {
-  const auto dim = static_cast<size_t>(index.code.dim);
-  double sum = 0;
-  for (size_t j = 0; j < dim; ++j) {
-    const double centroid = index.centroids[list * dim + j];
-    const double difference = query[j] - centroid;
-    sum += index.centroids_are_l2 ? -difference * difference : query[j] * centroid;
-  }
-  return sum;
-}
-
-/// Whether each row number is one of a list that the query probes, and no spare row after one.
-std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& request, int64_t q) {
-  const size_t count = index.list_rows.size();
-  std::vector<bool> is_probed(static_cast<size_t>(index.rows), count == 0);
-  if (count == 0) return is_probed;
-  std::vector<std::pair<double, size_t>> lists;  // nearest first
-  for (size_t list = 0; list < count; ++list)
-    lists.emplace_back(-nearness(index, request.queries + q * index.code.dim, list), list);
-  std::sort(lists.begin(), lists.end());
-  std::vector<bool> has_list(count);
-  int64_t probed = 0;
-  int64_t kept = 0;  // of the filter's rows, where these are known
-  for (const auto& [nearness_to_query, list] : lists) {
-    const ListFilter* filter = request.list_filter;
-    if (probed == request.nprobe || (filter != nullptr && kept >= request.wanted_rows)) break;
-    if (filter != nullptr && filter[list].kept == 0) continue;
-    has_list[list] = true;
-    ++probed;
-    if (filter != nullptr) kept += filter[list].kept;
-  }
-  size_t first = 0;
-  for (size_t list = 0; list < count; ++list) {
-    const auto rows = static_cast<size_t>(index.list_rows[list]);
-    for (size_t row = first; row < first + rows; ++row) is_probed[row] = has_list[list];
-    first += (rows + kBlockRows - 1) / kBlockRows * kBlockRows;
-  }
-  return is_probed;
 }
 
 void search_rows(const DeviceIndex& index, const SearchRequest& request) {
@@ -415,6 +379,10 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
       },
       [](int32_t device, int32_t status, const char* text) {
         set_failing(&state().create, device, status, text);
+      },
+      [](int32_t indexes) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        state().until_failure = indexes;
       },
       [](int32_t device, int32_t status, const char* text) {
         set_failing(&state().search, device, status, text);

@@ -18,6 +18,8 @@ struct PlainDevices {
   int64_t (*searches)(int32_t device);
   /// A device's calls of one kind fail with this status and text; status 0: no more.
   void (*fail_create)(int32_t device, int32_t status, const char* text);
+  /// The index after so many more, on any device, is not made for want of memory.
+  void (*fail_create_after)(int32_t indexes);
   void (*fail_search)(int32_t device, int32_t status, const char* text);
   void (*fail_write)(int32_t device, int32_t status, const char* text);
   /// Searches from now on wait until so many run at the same time, up to ten seconds, and fail

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Scores of devices that are none: few different numbers made of a row's bytes and a query's.
+// Scores of devices that are none, few different numbers made of a row's bytes and a query's, and
+// the rows of lists that a query probes there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "cuda/interface.h"
 #include "tests/capi/plain_blocks.h"
@@ -44,6 +48,48 @@ inline FoundRow score_row(const DeviceIndex& index, const SearchRequest& request
   const auto dim = static_cast<size_t>(index.code.dim);
   hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
   return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
+}
+
+/// How near a list is to a query, larger is nearer.
+inline double nearness(const DeviceIndex& index, const float* query, size_t list) {
+  const auto dim = static_cast<size_t>(index.code.dim);
+  double sum = 0;
+  for (size_t j = 0; j < dim; ++j) {
+    const double centroid = index.centroids[list * dim + j];
+    const double difference = query[j] - centroid;
+    sum += index.centroids_are_l2 ? -difference * difference : query[j] * centroid;
+  }
+  return sum;
+}
+
+/// Whether each row number is one of a list that the query probes, and no spare row after one.
+inline std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& request,
+                                     int64_t q) {
+  const size_t count = index.list_rows.size();
+  std::vector<bool> is_probed(static_cast<size_t>(index.rows), count == 0);
+  if (count == 0) return is_probed;
+  std::vector<std::pair<double, size_t>> lists;  // nearest first
+  for (size_t list = 0; list < count; ++list)
+    lists.emplace_back(-nearness(index, request.queries + q * index.code.dim, list), list);
+  std::sort(lists.begin(), lists.end());
+  std::vector<bool> has_list(count);
+  int64_t probed = 0;
+  int64_t kept = 0;  // of the filter's rows, where these are known
+  for (const auto& [nearness_to_query, list] : lists) {
+    const ListFilter* filter = request.list_filter;
+    if (probed == request.nprobe || (filter != nullptr && kept >= request.wanted_rows)) break;
+    if (filter != nullptr && filter[list].kept == 0) continue;
+    has_list[list] = true;
+    ++probed;
+    if (filter != nullptr) kept += filter[list].kept;
+  }
+  size_t first = 0;
+  for (size_t list = 0; list < count; ++list) {
+    const auto rows = static_cast<size_t>(index.list_rows[list]);
+    for (size_t row = first; row < first + rows; ++row) is_probed[row] = has_list[list];
+    first += (rows + kBlockRows - 1) / kBlockRows * kBlockRows;
+  }
+  return is_probed;
 }
 
 }  // namespace polarquant::cuda

@@ -225,13 +225,29 @@ TEST_CASE("copies on several devices follow", "[capi]") {
 
 TEST_CASE("a copy of a refinement follows", "[capi]") {
   if (!has_indexes()) return;
-  const std::string description = GENERATE("Polar2,Refine(Polar8)", "IVF9,Polar2,RFlat");
+  const std::string description =
+      GENERATE("Polar2,Refine(Polar8)", "IVF9,Polar2,Refine(Polar4+4)", "IVF9,Polar2,RFlat");
+  CAPTURE(description);
   RefreshedCopy copy(description, kDim, POLAR_METRIC_L2, rows_of(900, 3));
   copy.add(rows_of(1000, 4));
   copy.make();
-  copy.add(rows_of(100, 5));
+  const std::vector<float> queries = rows_of(7, 9);
+  copy.add(rows_of(1, 5));
+  // A block of each step, where the devices have both.
+  const bool are_on_devices = description != "IVF9,Polar2,RFlat";
+  const int64_t blocks = refreshed_blocks(copy);
+  CHECK((blocks == 2) == are_on_devices);
+  copy.check(queries, {});
+  // The first step fails when the second one has the rows.
+  copy.add(rows_of(100, 6));
+  const polar_search_options options = search_options(2.25F);
+  const SearchResult before = copy.search(queries, 20, options);
+  plain_devices().fail_create_after(are_on_devices ? 1 : 0);
+  CHECK(copy.try_refresh() == POLAR_ERROR_OUT_OF_MEMORY);
+  CHECK(polar_cuda_index_ntotal(copy.copy()) == 1001);
+  CHECK(copy.search(queries, 20, options) == before);
   copy.refresh();
-  copy.check(rows_of(7, 9), {});
+  copy.check(queries, {});
 }
 
 TEST_CASE("a failure leaves a copy as it was", "[capi]") {

@@ -120,6 +120,22 @@ TEST_CASE("copies follow other changes", "[cuda][refresh]") {
   copy.check(queries, filters.all(), nprobe);
 }
 
+TEST_CASE("copies of refinements follow rows that are added", "[cuda][refresh]") {
+  if (!has_indexes()) return;
+  const std::string description =
+      GENERATE("Polar2,Refine(Polar8)", "IVF40,Polar2,Refine(Polar4+4)", "Polar2,RFlat");
+  CAPTURE(description);
+  RefreshedCopy copy(description, kDim, POLAR_METRIC_INNER_PRODUCT, rows_of(3000, 3));
+  copy.add(rows_of(3000, 4));
+  copy.make();
+  const Filters filters;
+  for (const int64_t n : {1, 500, 4000}) {
+    copy.add(rows_of(n, static_cast<uint64_t>(n)));
+    copy.refresh();
+    copy.check(rows_of(20, 9), filters.all());
+  }
+}
+
 TEST_CASE("small adds find room in a copy", "[cuda][refresh]") {
   if (!has_indexes()) return;
   RefreshedCopy copy("Polar4", kDim, POLAR_METRIC_L2, rows_of(2000, 3));
