@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/device_index.h"
 
+#include <utility>
 #include <vector>
 
 #include "cuda/trained_decode.cuh"
@@ -16,10 +17,11 @@ uint32_t table_entry(int x, int y) {
   return byte(x) | byte(-x) << 8 | byte(y) << 16 | byte(-y) << 24;
 }
 
-__global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView code, int* largest) {
+__global__ void __launch_bounds__(kThreads)
+    largest_constant_kernel(CodeView code, int64_t first, int* largest) {
   float mine = 0;
-  for (int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; row < code.rows;
-       row += static_cast<int64_t>(gridDim.x) * kThreads)
+  for (int64_t row = first + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       row < code.rows; row += static_cast<int64_t>(gridDim.x) * kThreads)
     mine = fmaxf(mine, fabsf(load_terms(code, row).constant));
   // Floats that are not negative sort like their bits.
   atomicMax(largest, __float_as_int(mine));
@@ -27,10 +29,10 @@ __global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView cod
 
 /// The largest Σ value² of each stage of a trained code, a warp a row.
 __global__ void __launch_bounds__(kThreads)
-    largest_squared_norms_kernel(CodeView code, int* largest) {
+    largest_squared_norms_kernel(CodeView code, int64_t first, int* largest) {
   const int lane = threadIdx.x % 32;
   int most[kMaxStages] = {0, 0};
-  for (int64_t row = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  for (int64_t row = first + (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
        row < code.rows; row += static_cast<int64_t>(gridDim.x) * (kThreads / 32)) {
     int own[kMaxStages] = {0, 0};
     for (int group8 = lane; group8 < code.coded_segments * kGroupsPerSegment; group8 += 32) {
@@ -69,13 +71,26 @@ DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) 
       cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   shared_bytes_ = static_cast<size_t>(shared);
   describe(code, rows);
-  const auto blocks = static_cast<size_t>(view_.blocks());
-  sketches_.need(blocks * view_.sketch_bytes() + kReadAhead);
-  payloads_.need(blocks * kBlockRows * view_.payload_bytes + kReadAhead);
-  view_.sketches = sketches_.as<uint8_t>();
-  view_.payloads = payloads_.as<uint8_t>();
+  auto blocks = std::make_shared<BlockMemory>();
+  blocks->sketches.need(sketches_bytes() + kReadAhead);
+  blocks->payloads.need(payloads_bytes() + kReadAhead);
+  use(std::move(blocks));
   upload_tables(code);
   if (code.plan.parts > 0) upload_plan(code.plan);
+}
+
+size_t DeviceIndex::sketches_bytes() const {
+  return static_cast<size_t>(view_.blocks()) * view_.sketch_bytes();
+}
+
+size_t DeviceIndex::payloads_bytes() const {
+  return static_cast<size_t>(view_.blocks()) * kBlockRows * view_.payload_bytes;
+}
+
+void DeviceIndex::use(std::shared_ptr<BlockMemory> blocks) {
+  blocks_ = std::move(blocks);
+  view_.sketches = blocks_->sketches.as<uint8_t>();
+  view_.payloads = blocks_->payloads.as<uint8_t>();
 }
 
 void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
@@ -111,14 +126,14 @@ void DeviceIndex::upload_tables(const CodeDescription& code) {
     for (int i = 0; i < 256; ++i) tables.push_back(table_entry(stage.value_x[i], stage.value_y[i]));
     for (int i = 0; i < 256; ++i) cells.push_back({stage.cell_x[i], stage.cell_y[i]});
   }
-  tables_.need(tables.size() * sizeof(uint32_t));
-  cells_.need(cells.size() * sizeof(float2));
-  POLAR_CUDA_CHECK(cudaMemcpy(tables_.as<void>(), tables.data(), tables.size() * sizeof(uint32_t),
-                              cudaMemcpyHostToDevice));
-  POLAR_CUDA_CHECK(cudaMemcpy(cells_.as<void>(), cells.data(), cells.size() * sizeof(float2),
-                              cudaMemcpyHostToDevice));
-  view_.tables = tables_.as<uint32_t>();
-  view_.cells = cells_.as<float2>();
+  tables_->tables.need(tables.size() * sizeof(uint32_t));
+  tables_->cells.need(cells.size() * sizeof(float2));
+  POLAR_CUDA_CHECK(cudaMemcpy(tables_->tables.as<void>(), tables.data(),
+                              tables.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  POLAR_CUDA_CHECK(cudaMemcpy(tables_->cells.as<void>(), cells.data(),
+                              cells.size() * sizeof(float2), cudaMemcpyHostToDevice));
+  view_.tables = tables_->tables.as<uint32_t>();
+  view_.cells = tables_->cells.as<float2>();
 }
 
 void DeviceIndex::upload_plan(const PlanDescription& plan) {
@@ -150,10 +165,10 @@ void DeviceIndex::upload_plan(const PlanDescription& plan) {
   view_.second_stage = plan.second_stage;
   view_.first_stage_words = plan.first_stage_words;
   view_.has_third_bit = plan.has_third_bit;
-  plan_.need(segments.size() * sizeof(SegmentView));
-  POLAR_CUDA_CHECK(cudaMemcpy(plan_.as<void>(), segments.data(),
+  tables_->plan.need(segments.size() * sizeof(SegmentView));
+  POLAR_CUDA_CHECK(cudaMemcpy(tables_->plan.as<void>(), segments.data(),
                               segments.size() * sizeof(SegmentView), cudaMemcpyHostToDevice));
-  view_.plan = plan_.as<SegmentView>();
+  view_.plan = tables_->plan.as<SegmentView>();
 }
 
 void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
@@ -163,10 +178,10 @@ void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* 
   const size_t payload_bytes = size_t{kBlockRows} * view_.payload_bytes;
   const auto first = static_cast<size_t>(first_block);
   const auto count = static_cast<size_t>(blocks);
-  POLAR_CUDA_CHECK(cudaMemcpy(sketches_.as<uint8_t>() + first * sketch_bytes, sketches,
+  POLAR_CUDA_CHECK(cudaMemcpy(blocks_->sketches.as<uint8_t>() + first * sketch_bytes, sketches,
                               count * sketch_bytes, cudaMemcpyHostToDevice));
   if (payload_bytes == 0) return;
-  POLAR_CUDA_CHECK(cudaMemcpy(payloads_.as<uint8_t>() + first * payload_bytes, payloads,
+  POLAR_CUDA_CHECK(cudaMemcpy(blocks_->payloads.as<uint8_t>() + first * payload_bytes, payloads,
                               count * payload_bytes, cudaMemcpyHostToDevice));
 }
 
@@ -177,41 +192,44 @@ void DeviceIndex::set_lists(const ListsDescription& lists) {
 
 void DeviceIndex::set_queries(const QueryDescription& queries) {
   const CurrentDevice current(device_);
-  queries_ = std::make_unique<QueryPreparation>(queries, view_);
+  queries_ = std::make_shared<const QueryPreparation>(queries, view_);
 }
 
 void DeviceIndex::finish() {
   const CurrentDevice current(device_);
   // The bytes that kernels read ahead.
-  POLAR_CUDA_CHECK(
-      cudaMemset(sketches_.as<uint8_t>() + sketches_.bytes() - kReadAhead, 0, kReadAhead));
-  POLAR_CUDA_CHECK(
-      cudaMemset(payloads_.as<uint8_t>() + payloads_.bytes() - kReadAhead, 0, kReadAhead));
+  POLAR_CUDA_CHECK(cudaMemset(blocks_->sketches.as<uint8_t>() + sketches_bytes(), 0, kReadAhead));
+  POLAR_CUDA_CHECK(cudaMemset(blocks_->payloads.as<uint8_t>() + payloads_bytes(), 0, kReadAhead));
   DeviceBuffer largest;
-  largest.need(sizeof(int));
-  POLAR_CUDA_CHECK(cudaMemset(largest.as<void>(), 0, sizeof(int)));
-  largest_constant_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, largest.as<int>());
+  largest.need(sizeof(float));
+  POLAR_CUDA_CHECK(cudaMemcpy(largest.as<void>(), &view_.largest_constant, sizeof(float),
+                              cudaMemcpyHostToDevice));
+  largest_constant_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, measured_rows_,
+                                                              largest.as<int>());
   POLAR_CUDA_CHECK_LAUNCH(largest_constant_kernel);
   POLAR_CUDA_CHECK(cudaMemcpy(&view_.largest_constant, largest.as<void>(), sizeof(float),
                               cudaMemcpyDeviceToHost));
   if (view_.is_trained()) measure_squared_norms();
+  blocks_->rows = view_.rows;
 }
 
 void DeviceIndex::measure_squared_norms() {
-  DeviceBuffer largest;
-  largest.need(kMaxStages * sizeof(int));
-  POLAR_CUDA_CHECK(cudaMemset(largest.as<void>(), 0, kMaxStages * sizeof(int)));
-  largest_squared_norms_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, largest.as<int>());
-  POLAR_CUDA_CHECK_LAUNCH(largest_squared_norms_kernel);
   int found[kMaxStages];
+  for (int s = 0; s < kMaxStages; ++s) found[s] = static_cast<int>(view_.largest_squared_norm[s]);
+  DeviceBuffer largest;
+  largest.need(sizeof found);
+  POLAR_CUDA_CHECK(cudaMemcpy(largest.as<void>(), found, sizeof found, cudaMemcpyHostToDevice));
+  largest_squared_norms_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, measured_rows_,
+                                                                   largest.as<int>());
+  POLAR_CUDA_CHECK_LAUNCH(largest_squared_norms_kernel);
   POLAR_CUDA_CHECK(cudaMemcpy(found, largest.as<void>(), sizeof found, cudaMemcpyDeviceToHost));
   for (int s = 0; s < kMaxStages; ++s) view_.largest_squared_norm[s] = static_cast<float>(found[s]);
 }
 
 size_t DeviceIndex::memory_bytes() const {
-  return sketches_.bytes() + payloads_.bytes() + tables_.bytes() + cells_.bytes() + plan_.bytes() +
+  return blocks_->sketches.bytes() + blocks_->payloads.bytes() + tables_->bytes() +
          (lists_ != nullptr ? lists_->memory_bytes() : 0) +
-         (queries_ != nullptr ? queries_->memory_bytes() : 0) + workspaces_.idle_bytes();
+         (queries_ != nullptr ? queries_->memory_bytes() : 0) + workspaces_->idle_bytes();
 }
 
 }  // namespace polarquant::cuda

@@ -95,6 +95,18 @@ void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const
   guarded(failure, [&] { index->write_blocks(first_block, blocks, sketches, payloads); });
 }
 
+DeviceIndex* extend(const DeviceIndex* from, int64_t rows, const int64_t* sources,
+                    Failure* failure) {
+  DeviceIndex* index = nullptr;
+  guarded(failure, [&] { index = new DeviceIndex(*from, rows, sources); });
+  return index;
+}
+
+void put_blocks(DeviceIndex* index, int64_t blocks, const int64_t* numbers, const void* sketches,
+                const void* payloads, Failure* failure) {
+  guarded(failure, [&] { index->put_blocks(blocks, numbers, sketches, payloads); });
+}
+
 void finish(DeviceIndex* index, Failure* failure) {
   guarded(failure, [&] { index->finish(); });
 }
@@ -217,6 +229,8 @@ polarquant_cuda_functions() {
                                       device_info,
                                       create,
                                       write_blocks,
+                                      extend,
+                                      put_blocks,
                                       finish,
                                       set_lists,
                                       set_queries,

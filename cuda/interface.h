@@ -18,7 +18,7 @@ namespace polarquant::cuda {
 inline constexpr int kSegmentDims = 64;
 
 /// The version of everything below; a library of another version is not used.
-inline constexpr uint32_t kInterfaceVersion = 12;
+inline constexpr uint32_t kInterfaceVersion = 13;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -360,6 +360,17 @@ struct FunctionTable {
                          Failure* failure);
   void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks,
                        const void* sketches, const void* payloads, Failure* failure);
+  /// In the place of create: makes an index for `rows` rows on the device of `from`, which is
+  /// finished, with its code and its set_queries. Without `sources` it begins with the rows of
+  /// `from`, up to the last full block; the blocks after these are still to be written. They may
+  /// lie in memory that is the same as that of `from`: searches of `from` go on finding its rows.
+  /// Else it has for each block the block of `from` that (blocks) of `sources` name, −1: to be
+  /// written.
+  DeviceIndex* (*extend)(const DeviceIndex* from, int64_t rows, const int64_t* sources,
+                         Failure* failure);
+  /// As write_blocks, with the numbers of `blocks` blocks.
+  void (*put_blocks)(DeviceIndex* index, int64_t blocks, const int64_t* numbers,
+                     const void* sketches, const void* payloads, Failure* failure);
   void (*finish)(DeviceIndex* index, Failure* failure);
   /// Once, between create and finish: makes the index an inverted file, whose rows are those of the
   /// lists rounded up to whole blocks.

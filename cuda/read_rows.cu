@@ -54,7 +54,7 @@ void DeviceIndex::read_rows(int64_t n, const int64_t* rows, void* sketches, void
   const size_t sketch_bytes = blocks * view_.sketch_bytes();
   const size_t payload_bytes = static_cast<size_t>(n) * view_.payload_bytes;
   const cudaStream_t stream = cudaStreamPerThread;
-  const WorkspaceLease lease(workspaces_, stream);
+  const WorkspaceLease lease(*workspaces_, stream);
   Workspace& workspace = *lease;
   const auto carve = [&](void* base) {
     Carver carver(base);
@@ -86,8 +86,8 @@ void DeviceIndex::copy_rows(const DeviceIndex& from, const int64_t* rows) {
   numbers.need(bytes);
   POLAR_CUDA_CHECK(
       cudaMemcpyAsync(numbers.as<void>(), rows, bytes, cudaMemcpyHostToDevice, stream));
-  copy_side_by_side(from.view_, view_.rows, numbers.as<int64_t>(), sketches_.as<uint8_t>(),
-                    payloads_.as<uint8_t>(), stream);
+  copy_side_by_side(from.view_, view_.rows, numbers.as<int64_t>(), blocks_->sketches.as<uint8_t>(),
+                    blocks_->payloads.as<uint8_t>(), stream);
   POLAR_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 

@@ -7,15 +7,13 @@
 #include <memory>
 
 #include "bench/bench_check.h"
+#include "bench/cuda/built_index.h"
 #include "bench/cuda/device_timer.h"
 #include "bench/cuda/found_rows.h"
 
 namespace polarquant::bench {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 1 << 17;
-/// Rows that centroids are trained on, for each: as FAISS wants at the least.
-constexpr int64_t kTrainingRowsPerList = 40;
 constexpr int kTurns = 3;
 
 struct Copied {
@@ -26,21 +24,9 @@ struct Copied {
 Copied build(const std::string& description, const InvertedFileRun& run,
              const SyntheticRows& synthetic) {
   Copied made;
-  made.index = make_index(description, run.dim);
-  polar_index* index = made.index.get();
-  const auto dim = static_cast<size_t>(run.dim);
-  const int64_t sample =
-      std::min(run.rows, std::max(kRowsAtOnce, kTrainingRowsPerList * run.lists));
-  std::vector<float> x(static_cast<size_t>(sample) * dim);
-  synthetic.fill(0, sample, x.data());
-  check(polar_index_train(index, sample, x.data(), nullptr));
-  for (int64_t first = 0; first < run.rows; first += kRowsAtOnce) {
-    const int64_t count = std::min(kRowsAtOnce, run.rows - first);
-    synthetic.fill(first, count, x.data());
-    check(polar_index_add(index, count, x.data(), nullptr));
-  }
+  made.index = build_index(description, {run.rows, run.dim, run.lists}, synthetic);
   polar_cuda_index* device = nullptr;
-  check(polar_cuda_index_from_index(index, nullptr, &device));
+  check(polar_cuda_index_from_index(made.index.get(), nullptr, &device));
   made.device.reset(device);
   return made;
 }

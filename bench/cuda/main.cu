@@ -2,9 +2,10 @@
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
 // float16 brute force with selection; inverted files beside copies without lists and the CPU;
 // several devices beside one; queries and results in the device's memory beside those in the
-// host's; encoding there beside the CPU's; and scores and sums of the heads of attention beside
-// cuBLAS on decoded float16. Every number is the median of 15 runs or more, of searches as calls
-// from host memory to host memory; ours and the rival's are timed in turns.
+// host's; copies that follow their index beside new ones; encoding there beside the CPU's; and
+// scores and sums of the heads of attention beside cuBLAS on decoded float16. Every number is the
+// median of 15 runs or more, of copies of 5, of searches as calls from host memory to host memory;
+// ours and the rival's are timed in turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -21,6 +22,7 @@
 #include "bench/cuda/encoding.h"
 #include "bench/cuda/found_rows.h"
 #include "bench/cuda/inverted_files.h"
+#include "bench/cuda/refreshes.h"
 #include "bench/cuda/resident.h"
 #include "bench/cuda/roofs.h"
 #include "bench/cuda/several_devices.h"
@@ -51,6 +53,7 @@ struct Arguments {
   std::string refine;
   int32_t devices = 0;
   bool resident = false;
+  std::vector<int64_t> refresh;
   std::vector<int64_t> nprobes = {32, 64};
 };
 
@@ -214,6 +217,11 @@ int run(int argc, char** argv) {
       "--resident", arguments.resident,
       "measure searches with queries and results in the device's memory, and CUDA graphs of "
       "these, beside those with both in the host's instead");
+  app.add_option(
+         "--refresh", arguments.refresh,
+         "measure how long a copy takes to follow so many rows that are added to its index, "
+         "beside a new copy, instead; with --lists an inverted file's")
+      ->delimiter(',');
   app.add_option("--nprobe", arguments.nprobes, "lists that such a search looks through")
       ->delimiter(',')
       ->capture_default_str();
@@ -225,7 +233,7 @@ int run(int argc, char** argv) {
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
   if (!arguments.encode_only && arguments.heads == 0 && arguments.lists == 0 &&
-      arguments.devices == 0 && !arguments.resident)
+      arguments.devices == 0 && !arguments.resident && arguments.refresh.empty())
     print_roofs();
   if (arguments.roofs_only) return 0;
 
@@ -246,6 +254,13 @@ int run(int argc, char** argv) {
                 arguments.dim);
     for (const std::string& spec : arguments.specs)
       print_attention(spec, arguments.heads, arguments.rows, arguments.dim, synthetic);
+    return 0;
+  }
+  if (!arguments.refresh.empty()) {
+    for (const std::string& spec : arguments.specs)
+      print_refreshes(
+          {spec, arguments.lists, arguments.rows, arguments.dim, arguments.refresh, kResults},
+          synthetic);
     return 0;
   }
   if (arguments.lists > 0) {

@@ -37,7 +37,8 @@ typedef struct polar_cuda_device_info {
 /* Fills *info up to its struct_size. device: 0 to count − 1. */
 POLAR_API polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
 
-/* Codes of an index in the memory of a device, or of several, to be searched there. Immutable. */
+/* Codes of an index in the memory of a device, or of several, to be searched there. Nothing but
+ * polar_cuda_index_refresh changes it. */
 typedef struct polar_cuda_index polar_cuda_index;
 
 /* What each of several devices has of an index. */
@@ -92,6 +93,31 @@ POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int
                                                    const uint8_t* codes, size_t codes_bytes,
                                                    const polar_cuda_options* options,
                                                    polar_cuda_index** out);
+/*
+ * Makes a copy what polar_cuda_index_from_index would now make of `index`, with the options that
+ * the copy was made with. Where rows have only come to the index since, by any call that adds or
+ * merges, no more than what the copy lacks goes over the bus: without lists the rows from the last
+ * block of 64 on that was not full; of an inverted file those of each list. What a device has stays
+ * in place, or moves within its memory: without lists where the copy's memory is full, to memory
+ * for a quarter more rows, so that many small adds cost little; of an inverted file always, since
+ * lists grow.
+ *
+ * All is copied anew, to the same result, after any other change of rows (removed, updated, put,
+ * reset), after training, while rows are kept as floats, from an index that is another one, as one
+ * read from a file is, of refinements whose second step the host has, and of several devices that
+ * have a part of the rows each.
+ *
+ * POLAR_ERROR_STATE_MISMATCH where `index` has another spec, metric or number of dimensions or of
+ * lists than the copy, or is a refinement and the copy is not, or the other way round; the others
+ * are those of polar_cuda_index_from_index. After an error the copy is as it was, and may be
+ * searched: what is new comes beside what is there, so that memory of the devices and of the host
+ * has to hold both for the time of the call, unless rows stay in place.
+ *
+ * The copy needs sole use: no search of it may run meanwhile. Prepared searches, and CUDA graphs of
+ * them, may; they go on finding the rows that the copy had when they were created, and keep the
+ * memory of these. What prepared filters keep on the devices is found anew. Waits for the devices.
+ */
+POLAR_API polar_status polar_cuda_index_refresh(polar_cuda_index* copy, const polar_index* index);
 /* NULL is fine. */
 POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
 
@@ -142,7 +168,8 @@ typedef struct polar_cuda_search polar_cuda_search;
  * file and no refinement, and prepares queries there (polar_cuda_index_search says which does):
  * POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the
  * defaults; they are those of every start. What the filter keeps is asked now, and copied to the
- * device. The index may be destroyed before the search. Cost: device memory, of up
+ * device. The index may be destroyed before the search, or refreshed: the search finds the rows
+ * that it had. Cost: device memory, of up
  * to 4 queries some 2 bytes a row for each, of more some 0.6 MB for each of them, or of 4,096;
  * 8 bytes a row where rows have ids of the caller's, and one bit a row with a filter.
  */

@@ -19,10 +19,7 @@
 #include "src/device/cuda_library.h"
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
-#include "src/capi/index_handle.h"
-#include "src/core/call_threads.h"
-#include "src/faiss/foreign/faiss_metric.h"
-#include "src/scan/stores/row_store.h"
+#include "src/capi/cuda_copies.h"
 #endif
 
 struct polar_cuda_encoder {
@@ -45,47 +42,6 @@ const Codec& require_scannable(const polar_codec* codec) {
   require_trained(checked);
   return checked;
 }
-
-std::unique_ptr<polar_cuda_index> make_handle(std::unique_ptr<device::CudaIndex> index,
-                                              Metric query_metric) {
-  auto handle = std::make_unique<polar_cuda_index>();
-  handle->index = std::move(index);
-  handle->metric = query_metric;
-  return handle;
-}
-
-#ifdef POLARQUANT_HAS_FAISS
-std::unique_ptr<device::CudaIndex> copy_flat(const IndexPolar& polar,
-                                             const device::CudaPlaces& places) {
-  if (polar.rows_as_floats() > 0) {
-    // Devices search codes alone: the copy has them, by what its rows teach.
-    const std::unique_ptr<::faiss::Index> coded = clone_index(polar);
-    auto& polar_of_codes = dynamic_cast<IndexPolar&>(*coded);
-    polar_of_codes.code_rows();
-    return copy_flat(polar_of_codes, places);
-  }
-  const std::vector<BlockRows> spans = polar.codes().spans();
-  return std::make_unique<device::CudaIndex>(polar.codec(), spans, polar.ids(), places);
-}
-
-std::unique_ptr<device::CudaIndex> copy_inverted_file(const polar_index& index,
-                                                      const IndexIVFPolar& ivf,
-                                                      const device::CudaPlaces& places) {
-  const float* centroids = ivf.flat_centroids();
-  require(centroids != nullptr, StatusCode::unsupported,
-          "index: \"{}\" does not find its lists by comparing all centroids, as CUDA devices do; "
-          "\"IVF{},{}\" does",
-          index.description, ivf.nlist, ivf.spec());
-  require(
-      ivf.max_codes == 0, StatusCode::unsupported,
-      "index: its max_codes is {}; 0, all rows of the probed lists, is searched on CUDA devices",
-      ivf.max_codes);
-  return std::make_unique<device::CudaIndex>(
-      device::ListsSource{ivf.inverted_file(), centroids, codec_metric(ivf.quantizer->metric_type),
-                          static_cast<int64_t>(ivf.nprobe)},
-      places);
-}
-#endif
 
 }  // namespace
 
@@ -128,28 +84,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     const polar_index& checked = require_object("index", index);
     const Reading reading(checked.use);
     const polar_cuda_options read = read_cuda_options(options);
-    const device::CudaPlaces places = cuda_places(read);
-    const CallThreads threads(read.num_threads);
-    const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(checked.faiss.get());
-    const ::faiss::Index* first = both != nullptr ? both->base_index : checked.faiss.get();
-    const auto* polar = dynamic_cast<const IndexPolar*>(first);
-    const auto* ivf = dynamic_cast<const IndexIVFPolar*>(first);
-    const Codec* codec = polar != nullptr ? &polar->codec()
-                         : ivf != nullptr ? &ivf->codec()
-                                          : nullptr;
-    require(
-        codec != nullptr && BlockLayout::supports(*codec), StatusCode::unsupported,
-        "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8, residual and trained "
-        "codes are, alone (\"Polar4\") or in an inverted file (\"IVF1024,Polar4\"), refined or not "
-        "(\"Polar2,Refine(Polar8)\")",
-        checked.description);
-    require(checked.faiss->is_trained, StatusCode::not_trained,
-            "index: \"{}\" is not trained; call polar_index_train first", checked.description);
-    auto made = make_handle(
-        polar != nullptr ? copy_flat(*polar, places) : copy_inverted_file(checked, *ivf, places),
-        checked.metric);
-    if (both != nullptr) made->refinement = std::make_unique<CudaRefinement>(*both, places);
-    *out = made.release();
+    *out = copy_to_devices(checked, cuda_places(read), read.num_threads).release();
 #else
     (void)index, (void)options;
     fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
@@ -174,10 +109,26 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
                     given.data + static_cast<size_t>(first) * row_bytes);
     // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
     const std::vector<BlockRows> spans = blocks.spans();
-    *out = make_handle(std::make_unique<device::CudaIndex>(checked, spans,
-                                                           std::span<const int64_t>(), places),
-                       Metric::inner_product)
-               .release();
+    auto made = std::make_unique<polar_cuda_index>();
+    made->index =
+        std::make_unique<device::CudaIndex>(checked, spans, std::span<const int64_t>(), places);
+    made->metric = Metric::inner_product;
+    made->places = places;
+    *out = made.release();
+  });
+}
+
+extern "C" polar_status polar_cuda_index_refresh(polar_cuda_index* copy, const polar_index* index) {
+  return run_guarded([&] {
+    polar_cuda_index& checked_copy = require_object("copy", copy);
+#ifdef POLARQUANT_HAS_FAISS
+    const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
+    refresh_copy(checked, &checked_copy);
+#else
+    (void)index, (void)checked_copy;
+    fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
+#endif
   });
 }
 

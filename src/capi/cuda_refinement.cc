@@ -30,7 +30,22 @@ std::unique_ptr<device::CudaIndex> copy_codes(const ::faiss::Index& index,
 
 CudaRefinement::CudaRefinement(const ::faiss::IndexRefine& index, const device::CudaPlaces& places)
     : refinement_(refinement_of(index)), codes_(copy_codes(*index.refine_index, places)) {
-  if (codes_ == nullptr) rows_ = clone_index(*index.refine_index);
+  if (codes_ == nullptr) {
+    rows_ = clone_index(*index.refine_index);
+  } else {
+    copied_rows_ = dynamic_cast<const IndexPolar&>(*index.refine_index).codes().held_rows_state();
+  }
+}
+
+bool CudaRefinement::takes_rows(const ::faiss::IndexRefine& index) const {
+  const auto* polar = dynamic_cast<const IndexPolar*>(index.refine_index);
+  return codes_ != nullptr && codes_->takes_rows() && polar != nullptr &&
+         copied_rows_ != kUnknownRows && polar->codes().held_rows_state() == copied_rows_;
+}
+
+void CudaRefinement::add_rows(const ::faiss::IndexRefine& index) {
+  const auto& polar = dynamic_cast<const IndexPolar&>(*index.refine_index);
+  codes_->add_rows(polar.codes().spans(), polar.ids());
 }
 
 void CudaRefinement::search(const device::CudaIndex& base, const SearchRequest& request,

@@ -15,7 +15,6 @@
 #include "src/core/checked_size.h"
 
 struct polar_cuda_search {
-  std::shared_ptr<const polarquant::device::CudaIndex> index;
   polarquant::device::CudaPreparedSearch prepared;
 };
 
@@ -32,9 +31,9 @@ void require_there(const polar_cuda_search& search, const cuda::PreparedSearchAr
   std::array<int32_t, kNames.size()> found = {};
   for (size_t i = 0; i < kNames.size(); ++i)
     require(pointers[i] != nullptr, StatusCode::bad_argument, "{}: NULL is not allowed", kNames[i]);
-  search.index->find_memory(pointers, found.data());
+  search.prepared.rows->find_memory(pointers, found.data());
   for (size_t i = 0; i < kNames.size(); ++i) {
-    const int32_t device = search.prepared.device;
+    const int32_t device = search.prepared.rows->device();
     require(found[i] != cuda::kHostMemory, StatusCode::bad_argument,
             "{}: host memory is not allowed; memory of CUDA device {}", kNames[i], device);
     require(found[i] == device, StatusCode::bad_argument,
@@ -71,7 +70,6 @@ extern "C" polar_status polar_cuda_search_create(const polar_cuda_index* index, 
     }
     auto handle = std::make_unique<polar_cuda_search>();
     handle->prepared = checked.index->prepare_search(request, checked.metric == Metric::cosine);
-    handle->index = checked.index;
     *out = handle.release();
   });
 }

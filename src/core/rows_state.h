@@ -17,4 +17,15 @@ inline uint64_t new_rows_state() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+/// A number for the rows that are held somewhere: the same as long as others only come after them.
+class HeldRowsState {
+ public:
+  uint64_t number() const noexcept { return number_.load(std::memory_order_relaxed); }
+  /// One of them changes or goes, or may. Calls may run together.
+  void change() noexcept { number_.store(new_rows_state(), std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> number_ = new_rows_state();
+};
+
 }  // namespace polarquant

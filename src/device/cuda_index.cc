@@ -86,8 +86,8 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
     const RowsDescription described = {code.description(),
                                        lists != nullptr ? &list_description : nullptr,
                                        prepares ? &queries : nullptr};
-    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), described, spans, ranges[i],
-                                           list_offsets.devices[i]);
+    parts_[i] = std::make_shared<const CudaRows>(scan_codec_->layout(), described, spans, ranges[i],
+                                                 list_offsets.devices[i]);
   });
 }
 
@@ -238,7 +238,7 @@ void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& req
          ++at) {
       if (kept_rows[at] < 0) continue;
       found.emplace_back(key_of_score(kept_scores[at], codec_->higher_is_nearer()),
-                         lists_->ids()[static_cast<size_t>(kept_rows[at])]);
+                         lists_->id(kept_rows[at]));
     }
     write_top_k(found, request.k, codec_->higher_is_nearer(), request.scores + q * request.k,
                 request.rows + q * request.k);

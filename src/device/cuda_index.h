@@ -24,12 +24,12 @@
 
 namespace polarquant::device {
 
-/// Searches that nobody waits for, of an index, which must outlive them.
+/// Searches that nobody waits for, of an index's rows as they were.
 struct CudaPreparedSearch {
   void start(const cuda::PreparedSearchArrays& arrays) const;
   size_t memory_bytes() const { return cuda_functions().search_bytes(search.get()); }
 
-  int32_t device;
+  std::shared_ptr<const CudaRows> rows;
   DeviceBitsHandle bits;  // which the search reads; null without a filter
   PreparedSearchHandle search;
 };
@@ -43,10 +43,21 @@ class CudaIndex {
   /// Copies an inverted file.
   CudaIndex(const ListsSource& source, const CudaPlaces& places);
 
+  /// Whether add_rows is to be called for rows that have been added to what was copied: there are
+  /// some already, and each device has all.
+  bool takes_rows() const { return rows() > 0 && !sharded_ && parts_.size() == devices_; }
+  /// Rows have been added since to the index that was copied, and no other changed or went: its
+  /// rows and ids as they are now. Nobody may search meanwhile. Unchanged after an error.
+  void add_rows(std::span<const BlockRows> spans, std::span<const int64_t> ids);
+  void add_rows(const ListsSource& source);
+
+  const Codec& codec() const { return *codec_; }
   int dim() const { return codec_->dim(); }
   int64_t rows() const { return lists_ != nullptr ? lists_->ntotal() : row_numbers_; }
   size_t memory_bytes() const;
   bool is_inverted_file() const { return lists_ != nullptr; }
+  /// 0 of an index without.
+  int64_t list_count() const { return lists_ != nullptr ? lists_->count() : 0; }
   /// As block_search, or as IndexIVFPolar::search_lists with nprobe lists, 0: as many as the index
   /// was copied with; of the k best. `stream` is a cudaStream_t, which is waited for, null where
   /// there are several devices. The filter is over ids.
@@ -101,6 +112,8 @@ class CudaIndex {
   /// Describes lists where there are any.
   void copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                  const ListsForDevices* lists, const CudaPlaces& places);
+  /// What the devices have with the rows that were added; `lists`: those that they form, else null.
+  CudaParts parts_with(const RowsToAdd& added, const cuda::ListsDescription* lists);
   /// KeptRows of all rows, asked once of a prepared filter.
   RowFilter allowed_rows(const RowFilter& filter) const;
   float kept_share(const KeptRows& kept) const {
@@ -155,7 +168,7 @@ class CudaIndex {
   std::unique_ptr<ListsOfIds> list_ids_;
   size_t devices_;
   bool sharded_ = false;  // else every part has all rows
-  std::vector<std::unique_ptr<CudaRows>> parts_;
+  CudaParts parts_;
   /// The copy that the next call begins with, so that calls of few queries use all copies.
   mutable std::atomic<size_t> next_part_ = 0;
   /// Declared after the parts, which the threads may be using.

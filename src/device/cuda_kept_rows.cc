@@ -19,7 +19,7 @@ std::vector<int64_t> rows_in(const KeptRows& kept, const PartRange& range) {
 
 }  // namespace
 
-CudaKeptRows::CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code,
+CudaKeptRows::CudaKeptRows(const CudaParts& parts, const cuda::CodeDescription& code,
                            const KeptRows& kept, bool are_few, DeviceThreads* threads) {
   if (!are_few) {
     bits_.resize(parts.size());
@@ -32,7 +32,7 @@ CudaKeptRows::CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code
   rows_.resize(parts.size());
   threads->run_together(parts.size(), [&](size_t i) {
     rows_[i] = rows_in(kept, parts[i]->rows());
-    copies_[i] = std::make_unique<CudaRows>(*parts[i], code, rows_[i]);
+    copies_[i] = std::make_shared<const CudaRows>(*parts[i], code, rows_[i]);
   });
 }
 

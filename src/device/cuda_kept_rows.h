@@ -17,10 +17,8 @@ namespace polarquant::device {
 
 class CudaKeptRows final : public RowCopiesElsewhere {
  public:
-  using Parts = std::vector<std::unique_ptr<CudaRows>>;
-
   /// Of all parts, each on its device.
-  CudaKeptRows(const Parts& parts, const cuda::CodeDescription& code, const KeptRows& kept,
+  CudaKeptRows(const CudaParts& parts, const cuda::CodeDescription& code, const KeptRows& kept,
                bool are_few, DeviceThreads* threads);
 
   /// The copies of part i's rows; null where bits were copied.
@@ -31,7 +29,7 @@ class CudaKeptRows final : public RowCopiesElsewhere {
   void number(size_t i, std::span<int64_t> rows) const;
 
  private:
-  Parts copies_;
+  CudaParts copies_;
   std::vector<std::vector<int64_t>> rows_;  // whose copies they are, in their part
   std::vector<DeviceBitsHandle> bits_;
 };

@@ -17,7 +17,7 @@ RowFilter ask_for_rows(const CudaLists& lists, const RowFilter& filter) {
   for (int64_t list = 0; list < lists.count(); ++list) {
     const int64_t first = lists.first_row(list);
     if (lists.rows(list) > 0)
-      filter.member_masks(lists.ids().data() + first, lists.rows(list),
+      filter.member_masks(lists.ids(list), lists.rows(list),
                           &allowed[static_cast<size_t>(first / kBlockRows)]);
   }
   return RowFilter(std::make_shared<KeptRows>(std::move(allowed), lists.row_numbers()));
@@ -36,8 +36,8 @@ std::vector<cuda::ListFilter> filter_lists(const CudaLists& lists, const KeptLis
 
 }  // namespace
 
-CudaKeptLists::CudaKeptLists(const CudaLists& lists, const KeptListRows& kept, const Parts& parts,
-                             DeviceThreads* threads)
+CudaKeptLists::CudaKeptLists(const CudaLists& lists, const KeptListRows& kept,
+                             const CudaParts& parts, DeviceThreads* threads)
     : lists_(filter_lists(lists, kept)), bits_(parts.size()) {
   threads->run_together(parts.size(), [&](size_t i) {
     const uint64_t* words = kept.words().data() + parts[i]->rows().first / kBlockRows;

@@ -20,9 +20,7 @@ namespace polarquant::device {
 /// Rows of lists that a prepared filter keeps, on the devices that have their rows.
 class CudaKeptLists final : public RowCopiesElsewhere {
  public:
-  using Parts = std::vector<std::unique_ptr<CudaRows>>;
-
-  CudaKeptLists(const CudaLists& lists, const KeptListRows& kept, const Parts& parts,
+  CudaKeptLists(const CudaLists& lists, const KeptListRows& kept, const CudaParts& parts,
                 DeviceThreads* threads);
 
   /// (lists)

@@ -2,15 +2,26 @@
 #include "src/device/cuda_lists.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/device/cuda_description.h"
 #include "src/scan/search/query_tasks.h"
 
 namespace polarquant::device {
 
-CudaLists::CudaLists(const ListsSource& source)
-    : list_offsets_(source.file.list_offsets.begin(), source.file.list_offsets.end()),
-      nprobe_(source.nprobe) {
+CudaLists::CudaLists(const ListsSource& source) : CudaLists(source, ListIds(source.file)) {}
+
+std::unique_ptr<CudaLists> CudaLists::without_ids(const ListsSource& source) {
+  return std::unique_ptr<CudaLists>(new CudaLists(source, ListIds()));
+}
+
+void CudaLists::grow(CudaLists* before, const InvertedFile& grown) noexcept {
+  ids_ = std::move(before->ids_);
+  ids_.follow(grown);
+}
+
+CudaLists::CudaLists(const ListsSource& source, ListIds ids)
+    : ids_(std::move(ids)), nprobe_(source.nprobe) {
   const CodeLists& lists = source.file.lists;
   first_rows_.push_back(0);
   for (int64_t list = 0; list < lists.count(); ++list) {
@@ -19,11 +30,6 @@ CudaLists::CudaLists(const ListsSource& source)
     spans_.push_back(rows > 0 && lists.has_blocks() ? lists.span_count(list) : 0);
     first_rows_.push_back(first_rows_.back() + div_up(rows, kBlockRows) * kBlockRows);
     ntotal_ += rows;
-  }
-  ids_.assign(static_cast<size_t>(first_rows_.back()), -1);
-  for (int64_t list = 0; list < lists.count(); ++list) {
-    const auto at = static_cast<size_t>(list);
-    if (rows_[at] > 0) std::copy_n(lists.ids(list), rows_[at], ids_.begin() + first_rows_[at]);
   }
   const auto dim = static_cast<size_t>(source.file.codec.dim());
   rotated_.reserve(source.file.centres.size() * dim);

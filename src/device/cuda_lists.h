@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "cuda/interface.h"
 #include "src/device/cuda_parts.h"
+#include "src/device/list_ids.h"
 #include "src/scan/search/list_search.h"
 
 namespace polarquant::device {
@@ -24,6 +26,13 @@ struct ListsSource {
 class CudaLists {
  public:
   explicit CudaLists(const ListsSource& source);
+  /// The same, without ids: grow() gives them those of lists of which these have all rows, and
+  /// more.
+  static std::unique_ptr<CudaLists> without_ids(const ListsSource& source);
+  /// Takes the memory that grow() needs; nothing else changes.
+  void reserve_ids(const InvertedFile& grown) { ids_.reserve(grown); }
+  /// Takes the ids of `before`, and adds those of the rows that came.
+  void grow(CudaLists* before, const InvertedFile& grown) noexcept;
 
   int64_t count() const { return std::ssize(rows_); }
   int64_t rows(int64_t list) const { return rows_[static_cast<size_t>(list)]; }
@@ -32,13 +41,16 @@ class CudaLists {
   size_t spans(int64_t list) const { return spans_[static_cast<size_t>(list)]; }
   /// As of InvertedFile; they are copies.
   std::span<const ListCentre> centres() const { return centres_; }
-  std::span<const int64_t> list_offsets() const { return list_offsets_; }
+  std::span<const int64_t> list_offsets() const { return ids_.list_offsets(); }
   int64_t nprobe() const { return nprobe_; }
+  void set_nprobe(int64_t nprobe) { nprobe_ = nprobe; }
   int64_t ntotal() const { return ntotal_; }
   /// With the spare rows after lists.
   int64_t row_numbers() const { return first_rows_.back(); }
-  /// The id of each row number, −1 for a spare row: an index's rows have other ids.
-  const std::vector<int64_t>& ids() const { return ids_; }
+  /// −1 for a spare row: an index's rows have other ids.
+  int64_t id(int64_t row_number) const { return ids_[row_number]; }
+  /// Those of a list's rows.
+  const int64_t* ids(int64_t list) const { return ids_.list(list); }
   /// The lists as at most `parts` ranges of row numbers that are about equal. None is empty but the
   /// only one of no rows.
   std::vector<PartRange> split(int64_t parts) const;
@@ -46,13 +58,14 @@ class CudaLists {
   std::vector<int64_t> rows_in(PartRange range) const;
 
  private:
+  CudaLists(const ListsSource& source, ListIds ids);
+
   std::vector<int64_t> rows_;        // (lists)
   std::vector<int64_t> first_rows_;  // (lists + 1)
-  std::vector<int64_t> ids_;         // (row_numbers())
+  ListIds ids_;
   std::vector<size_t> spans_;        // (lists)
   std::vector<float> rotated_;       // (lists, dim), or empty
   std::vector<ListCentre> centres_;  // likewise
-  std::vector<int64_t> list_offsets_;
   int64_t nprobe_;
   int64_t ntotal_ = 0;
 };

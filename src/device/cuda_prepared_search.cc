@@ -7,7 +7,8 @@
 namespace polarquant::device {
 
 void CudaPreparedSearch::start(const cuda::PreparedSearchArrays& arrays) const {
-  name_device(device, [&] { call_cuda(cuda_functions().start_search, search.get(), &arrays); });
+  name_device(rows->device(),
+              [&] { call_cuda(cuda_functions().start_search, search.get(), &arrays); });
 }
 
 CudaPreparedSearch CudaIndex::prepare_search(const SearchRequest& wanted, bool normalizes) const {
@@ -23,7 +24,7 @@ CudaPreparedSearch CudaIndex::prepare_search(const SearchRequest& wanted, bool n
           "index: it has no rows; one with rows takes prepared searches");
   const CudaRows& rows = *parts_.front();
   CudaPreparedSearch prepared = {};
-  prepared.device = rows.device();
+  prepared.rows = parts_.front();
   const ResidentArrays no_arrays;
   const Request request = make_request(wanted, no_arrays, nullptr);
   cuda::SearchRequest shape = {};

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "src/device/cuda_library.h"
 #include "src/device/cuda_parts.h"
+#include "src/device/rows_to_add.h"
 #include "src/scan/layout/block_layout.h"
 
 namespace polarquant::device {
@@ -26,6 +29,10 @@ class CudaRows {
   CudaRows(const BlockLayout& layout, const RowsDescription& described,
            std::span<const BlockRows> spans, PartRange rows, int32_t device);
 
+  /// The rows of `before`, all of an index, and others, on its device; `lists`: those that they
+  /// form together, else null. What `before` has is not copied to the device again.
+  CudaRows(const CudaRows& before, const BlockLayout& layout, const RowsToAdd& added,
+           const cuda::ListsDescription* lists);
   /// Copies of some rows of `from`, side by side on its device.
   CudaRows(const CudaRows& from, const cuda::CodeDescription& code, std::span<const int64_t> rows);
 
@@ -52,5 +59,9 @@ class CudaRows {
   int32_t device_;
   DeviceIndexHandle device_index_;
 };
+
+/// The rows of an index, a part on each of its devices, or all of them on each. Searches that were
+/// prepared for a part have it, too.
+using CudaParts = std::vector<std::shared_ptr<const CudaRows>>;
 
 }  // namespace polarquant::device

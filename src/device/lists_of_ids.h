@@ -23,9 +23,7 @@ class ListsOfIds : public CodeLists {
 
   int64_t rows(int64_t list) const override { return lists_.rows(list); }
   size_t memory_bytes() const override { return 0; }
-  const int64_t* ids(int64_t list) const override {
-    return lists_.ids().data() + lists_.first_row(list);
-  }
+  const int64_t* ids(int64_t list) const override { return lists_.ids(list); }
   size_t span_count(int64_t list) const override { return lists_.spans(list); }
   /// What follows is not asked of these.
   BlockRows span(int64_t list, size_t number) const override;

@@ -16,45 +16,10 @@
 
 #include "cuda/interface.h"
 #include "src/core/status_code.h"
+#include "tests/capi/plain_blocks.h"
+#include "tests/capi/plain_scores.h"
 
 namespace polarquant::cuda {
-
-class DeviceIndex {
- public:
-  int32_t device = 0;
-  CodeDescription code = {};
-  int64_t rows = 0;
-  std::vector<uint8_t> sketches;
-  std::vector<uint8_t> payloads;
-  std::vector<char> is_written;  // of each block
-  bool is_finished = false;
-  // Only of an inverted file:
-  std::vector<int64_t> list_rows;
-  std::vector<float> centroids;
-  bool centroids_are_l2 = false;
-  // How queries in its memory are prepared:
-  bool prepares = false;
-  Rotation rotation = Rotation::none;
-
-  int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  size_t factor_bytes() const { return code.factor_form == FactorForm::float32 ? 8 : 4; }
-  size_t sketch_bytes() const {
-    return kBlockRows * (size_t{8} * static_cast<size_t>(code.sketch_words) + factor_bytes());
-  }
-  size_t payload_bytes() const { return size_t{kBlockRows} * code.payload_bytes; }
-};
-
-class DeviceBits {
- public:
-  std::vector<uint64_t> words;
-};
-
-class PreparedSearch {
- public:
-  const DeviceIndex* index;
-  SearchRequest shape;
-  std::vector<int64_t> ids;
-};
 
 namespace {
 
@@ -71,10 +36,13 @@ struct State {
   std::array<int64_t, kPlainDevices> searches = {};
   std::array<Failing, kPlainDevices> create;
   std::array<Failing, kPlainDevices> search;
+  std::array<Failing, kPlainDevices> write;
   int32_t wanted_together = 0;
   int32_t together = 0;
   std::map<const uint8_t*, std::pair<size_t, int32_t>> lent;  // bytes from there on, and whose
   int64_t copies = 0;
+  int64_t written_blocks = 0;
+  int32_t until_failure = -1;  // indexes that are still made
 };
 State& state() {
   static State one;
@@ -104,6 +72,10 @@ void device_info(int32_t /*device*/, DeviceInfo* info, Failure* failure) {
 DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, Failure* failure) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   if (fails(state().create, device, failure)) return nullptr;
+  if (state().until_failure >= 0 && state().until_failure-- == 0) {
+    put(failure, static_cast<int32_t>(StatusCode::out_of_memory), "no memory");
+    return nullptr;
+  }
   auto* index = new DeviceIndex;
   index->device = device;
   index->code = *code;
@@ -116,21 +88,43 @@ DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, F
   return index;
 }
 
+void put_blocks(DeviceIndex* index, int64_t blocks, const int64_t* numbers, const void* sketches,
+                const void* payloads, Failure* failure) {
+  *failure = {};
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    if (fails(state().write, index->device, failure)) return;
+    state().written_blocks += blocks;
+  }
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t number = numbers[i];
+    if (number >= index->blocks() || index->is_written[static_cast<size_t>(number)] != 0)
+      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
+    const auto at = static_cast<size_t>(i);
+    index->put(number, static_cast<const uint8_t*>(sketches) + at * index->sketch_bytes(),
+               static_cast<const uint8_t*>(payloads) + at * index->payload_bytes());
+  }
+}
+
 void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* sketches,
                   const void* payloads, Failure* failure) {
-  *failure = {};
-  for (int64_t block = first_block; block < first_block + blocks; ++block) {
-    if (block >= index->blocks() || index->is_written[static_cast<size_t>(block)] != 0)
-      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
-    index->is_written[static_cast<size_t>(block)] = 1;
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < blocks; ++i) numbers.push_back(first_block + i);
+  put_blocks(index, blocks, numbers.data(), sketches, payloads, failure);
+}
+
+DeviceIndex* extend(const DeviceIndex* from, int64_t rows, const int64_t* sources,
+                    Failure* failure) {
+  if (!from->is_finished || (sources == nullptr && rows < from->rows)) {
+    put(failure, static_cast<int32_t>(StatusCode::internal), "it is not to be extended so");
+    return nullptr;
   }
-  const auto first = static_cast<size_t>(first_block);
-  const auto count = static_cast<size_t>(blocks);
-  std::memcpy(index->sketches.data() + first * index->sketch_bytes(), sketches,
-              count * index->sketch_bytes());
-  if (index->payload_bytes() > 0)
-    std::memcpy(index->payloads.data() + first * index->payload_bytes(), payloads,
-                count * index->payload_bytes());
+  DeviceIndex* index = create(from->device, &from->code, rows, failure);
+  if (index == nullptr) return nullptr;
+  index->prepares = from->prepares;
+  index->rotation = from->rotation;
+  index->take_blocks(*from, sources);
+  return index;
 }
 
 void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failure) {
@@ -179,45 +173,6 @@ void finish(DeviceIndex* index, Failure* failure) {
   index->is_finished = true;
 }
 
-class Hash {
- public:
-  void add(const void* bytes, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-      value_ = (value_ ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ULL;
-  }
-  /// 0 to below − 1; another number for each `use`.
-  float number(uint64_t use, uint64_t below) const {
-    uint64_t mixed = (value_ + use) * 0x9e3779b97f4a7c15ULL;
-    mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ULL;
-    return static_cast<float>((mixed >> 33) % below);
-  }
-
- private:
-  uint64_t value_ = 0xcbf29ce484222325ULL;
-};
-
-struct FoundRow {
-  int64_t row;
-  float similarity;
-  float score;
-};
-
-FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64_t q, int64_t row) {
-  const uint8_t* sketch =
-      index.sketches.data() + static_cast<size_t>(row / kBlockRows) * index.sketch_bytes();
-  const auto in_block = static_cast<size_t>(row % kBlockRows);
-  const auto words = static_cast<size_t>(index.code.sketch_words);
-  Hash hash;
-  for (size_t word = 0; word < words; ++word)
-    hash.add(sketch + ((in_block / 8 * words + word) * 8 + in_block % 8) * 8, 8);
-  hash.add(sketch + kBlockRows * 8 * words + in_block * index.factor_bytes(), index.factor_bytes());
-  hash.add(index.payloads.data() + static_cast<size_t>(row) * index.code.payload_bytes,
-           index.code.payload_bytes);
-  const auto dim = static_cast<size_t>(index.code.dim);
-  hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
-  return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
-}
-
 /// Prepares queries in its memory, of codecs without rotation and centre, by inner product: these
 /// are as they are given.
 SearchRequest prepared(const DeviceIndex& index, const SearchRequest& given) {
@@ -239,47 +194,6 @@ bool is_allowed(const SearchRequest& request, int64_t row) {
     return row < bits.count && (bits.words[row / 64] >> (row % 64) & 1) != 0;
   return request.allowed == nullptr ||
          (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0;
-}
-
-/// How near a list is to a query, larger is nearer.
-double nearness(const DeviceIndex& index, const float* query, size_t list) {
-  const auto dim = static_cast<size_t>(index.code.dim);
-  double sum = 0;
-  for (size_t j = 0; j < dim; ++j) {
-    const double centroid = index.centroids[list * dim + j];
-    const double difference = query[j] - centroid;
-    sum += index.centroids_are_l2 ? -difference * difference : query[j] * centroid;
-  }
-  return sum;
-}
-
-/// Whether each row number is one of a list that the query probes, and no spare row after one.
-std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& request, int64_t q) {
-  const size_t count = index.list_rows.size();
-  std::vector<bool> is_probed(static_cast<size_t>(index.rows), count == 0);
-  if (count == 0) return is_probed;
-  std::vector<std::pair<double, size_t>> lists;  // nearest first
-  for (size_t list = 0; list < count; ++list)
-    lists.emplace_back(-nearness(index, request.queries + q * index.code.dim, list), list);
-  std::sort(lists.begin(), lists.end());
-  std::vector<bool> has_list(count);
-  int64_t probed = 0;
-  int64_t kept = 0;  // of the filter's rows, where these are known
-  for (const auto& [nearness_to_query, list] : lists) {
-    const ListFilter* filter = request.list_filter;
-    if (probed == request.nprobe || (filter != nullptr && kept >= request.wanted_rows)) break;
-    if (filter != nullptr && filter[list].kept == 0) continue;
-    has_list[list] = true;
-    ++probed;
-    if (filter != nullptr) kept += filter[list].kept;
-  }
-  size_t first = 0;
-  for (size_t list = 0; list < count; ++list) {
-    const auto rows = static_cast<size_t>(index.list_rows[list]);
-    for (size_t row = first; row < first + rows; ++row) is_probed[row] = has_list[list];
-    first += (rows + kBlockRows - 1) / kBlockRows * kBlockRows;
-  }
-  return is_probed;
 }
 
 void search_rows(const DeviceIndex& index, const SearchRequest& request) {
@@ -348,27 +262,7 @@ void score_listed(const DeviceIndex* index, const ListedRowsRequest* request, Fa
 void read_rows(const DeviceIndex* index, int64_t n, const int64_t* rows, void* sketches,
                void* payloads, Failure* failure) {
   *failure = {};
-  const auto words = static_cast<size_t>(index->code.sketch_words);
-  const auto place = [&](int64_t row, size_t word) {  // of a sketch
-    const auto in_block = static_cast<size_t>(row % kBlockRows);
-    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() +
-           ((in_block / 8 * words + word) * 8 + in_block % 8) * 8;
-  };
-  const auto factors = [&](int64_t row) {
-    return static_cast<size_t>(row / kBlockRows) * index->sketch_bytes() + kBlockRows * 8 * words +
-           static_cast<size_t>(row % kBlockRows) * index->factor_bytes();
-  };
-  auto* to_sketches = static_cast<uint8_t*>(sketches);
-  auto* to_payloads = static_cast<uint8_t*>(payloads);
-  for (int64_t at = 0; at < n; ++at) {
-    for (size_t word = 0; word < words; ++word)
-      std::memcpy(to_sketches + place(at, word), index->sketches.data() + place(rows[at], word), 8);
-    std::memcpy(to_sketches + factors(at), index->sketches.data() + factors(rows[at]),
-                index->factor_bytes());
-    const size_t bytes = index->code.payload_bytes;
-    std::memcpy(to_payloads + static_cast<size_t>(at) * bytes,
-                index->payloads.data() + static_cast<size_t>(rows[at]) * bytes, bytes);
-  }
+  index->read_rows(n, rows, static_cast<uint8_t*>(sketches), static_cast<uint8_t*>(payloads));
 }
 
 void copy_rows(DeviceIndex* to, const DeviceIndex* from, const int64_t* rows, Failure* failure) {
@@ -448,6 +342,8 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.device_info = device_info;
     made.create = create;
     made.write_blocks = write_blocks;
+    made.extend = extend;
+    made.put_blocks = put_blocks;
     made.finish = finish;
     made.set_lists = set_lists;
     made.set_queries = set_queries;
@@ -484,8 +380,15 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
       [](int32_t device, int32_t status, const char* text) {
         set_failing(&state().create, device, status, text);
       },
+      [](int32_t indexes) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        state().until_failure = indexes;
+      },
       [](int32_t device, int32_t status, const char* text) {
         set_failing(&state().search, device, status, text);
+      },
+      [](int32_t device, int32_t status, const char* text) {
+        set_failing(&state().write, device, status, text);
       },
       [](int32_t searches) {
         const std::lock_guard<std::mutex> lock(state().mutex);
@@ -503,6 +406,10 @@ POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices
       [] {
         const std::lock_guard<std::mutex> lock(state().mutex);
         return state().copies;
+      },
+      [] {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        return state().written_blocks;
       },
   };
   return &asked;

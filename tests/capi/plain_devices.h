@@ -18,7 +18,10 @@ struct PlainDevices {
   int64_t (*searches)(int32_t device);
   /// A device's calls of one kind fail with this status and text; status 0: no more.
   void (*fail_create)(int32_t device, int32_t status, const char* text);
+  /// The index after so many more, on any device, is not made for want of memory.
+  void (*fail_create_after)(int32_t indexes);
   void (*fail_search)(int32_t device, int32_t status, const char* text);
+  void (*fail_write)(int32_t device, int32_t status, const char* text);
   /// Searches from now on wait until so many run at the same time, up to ten seconds, and fail
   /// where they do not; 0: no more.
   void (*meet)(int32_t searches);
@@ -26,6 +29,8 @@ struct PlainDevices {
   void (*lend)(const void* first, size_t bytes, int32_t device);
   /// Copies that the library was asked for, of either direction.
   int64_t (*copies)();
+  /// Blocks that came from the host to any device.
+  int64_t (*written_blocks)();
 };
 
 /// extern "C" const PlainDevices* polarquant_plain_devices(void).

@@ -115,6 +115,35 @@ class CudaTest(unittest.TestCase):
                     np.testing.assert_array_equal(found, wanted)
 
     @needs_indexes
+    def test_a_copy_follows_its_index(self):
+        x = make_rows(6000, 64)
+        for description in ["Polar4", "IVF20,Polar4"]:
+            index = polarquant.Index(description, 64, "cosine")
+            index.train(x)
+            index.add_with_ids(x[:3000], np.arange(3000))
+            with index.to_cuda() as copy:
+
+                def check_same(what):
+                    self.assertEqual(len(copy), len(index), what)
+                    with index.to_cuda() as anew:
+                        for found, wanted in zip(copy.search(x[:9], 5), anew.search(x[:9], 5)):
+                            np.testing.assert_array_equal(found, wanted, what)
+
+                for end in [3001, 3200, 6000]:
+                    before = len(index)
+                    index.add_with_ids(x[before:end], np.arange(before, end))
+                    copy.refresh(index)
+                    check_same("rows were added")
+                index.remove_ids([5, 17])
+                copy.refresh(index)
+                check_same("rows were removed")
+                other = polarquant.Index("Polar2", 64, "cosine")
+                other.train(x)
+                with self.assertRaisesRegex(polarquant.StateMismatchError, "it is of Polar2"):
+                    copy.refresh(other)
+                check_same("nothing")
+
+    @needs_indexes
     def test_an_inverted_file_is_searched_as_on_the_cpu(self):
         x = make_rows(5000, 64)
         index = polarquant.Index("IVF20,Polar4", 64, "cosine")

@@ -32,12 +32,16 @@ class OwnedLists : public CodeLists {
       : CodeLists(codec, std::ssize(ids)), ids_(std::move(ids)) {}
 
   int64_t rows(int64_t list) const override { return std::ssize(ids_of(list)); }
+  uint64_t held_rows_state() const override { return held_.number(); }
   const int64_t* ids(int64_t list) const override { return ids_of(list).data(); }
   void set_id(int64_t list, int64_t row, int64_t id) override {
+    note_change();
     ids_of(list)[static_cast<size_t>(row)] = id;
   }
 
  protected:
+  /// To be called by all that is not adding rows.
+  void note_change() noexcept { held_.change(); }
   /// Space for ids of n more rows.
   void reserve_ids(int64_t list, int64_t n) {
     std::vector<int64_t>& ids = ids_of(list);
@@ -62,6 +66,7 @@ class OwnedLists : public CodeLists {
 
  private:
   std::vector<std::vector<int64_t>> ids_;
+  HeldRowsState held_;
 };
 
 class BlockLists final : public OwnedLists {
@@ -99,16 +104,19 @@ class BlockLists final : public OwnedLists {
     ids_of(list).insert(ids_of(list).end(), ids, ids + n);
   }
   void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) override {
+    note_change();
     blocks(list).overwrite(row, code);
     ids_of(list)[static_cast<size_t>(row)] = id;
   }
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
+    note_change();
     blocks(list).truncate(rows);
     note_first_span(list);
     truncate_ids(list, rows);
   }
   void clear() override {
+    note_change();
     for (CodeBlocks& blocks : blocks_) blocks.clear();
     std::fill(first_spans_.begin(), first_spans_.end(), BlockRows{});
     clear_ids();
@@ -154,16 +162,19 @@ class RowCodeLists final : public OwnedLists {
     ids_of(list).insert(ids_of(list).end(), ids, ids + n);
   }
   void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) override {
+    note_change();
     std::memcpy(codes(list).data() + offset(row), code, code_bytes());
     ids_of(list)[static_cast<size_t>(row)] = id;
   }
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
+    note_change();
     codes(list).resize(offset(rows));
     return_spare(codes(list), most_capacity(static_cast<size_t>(rows)) * code_bytes());
     truncate_ids(list, rows);
   }
   void clear() override {
+    note_change();
     for (auto& codes : codes_) codes = std::vector<uint8_t>();
     clear_ids();
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/core/rows_state.h"
 #include "src/scan/layout/code_blocks.h"
 
 namespace polarquant {
@@ -41,6 +42,9 @@ class CodeLists {
 
   virtual int64_t rows(int64_t list) const = 0;
   virtual size_t memory_bytes() const = 0;
+  /// The same as long as rows only come after those that each list holds (core/rows_state.h);
+  /// kUnknownRows where nobody counts changes.
+  virtual uint64_t held_rows_state() const { return kUnknownRows; }
   /// Whether rows lie in a mapped file, so that none can be added or taken away.
   virtual bool is_mapped() const { return false; }
   /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.

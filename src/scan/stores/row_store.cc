@@ -31,6 +31,7 @@ class BlockStore final : public BlockRowStore {
 
   int64_t rows() const override { return blocks_.rows(); }
   size_t memory_bytes() const override { return blocks_.memory_bytes(); }
+  uint64_t held_rows_state() const override { return held_.number(); }
   size_t span_count() const override { return blocks_.spans_count(); }
   BlockRows span(size_t number) const override { return blocks_.span(number); }
 
@@ -43,7 +44,7 @@ class BlockStore final : public BlockRowStore {
     codec.encode(n, x, codes.data(), threads);
     append_codes(codec, n, codes.data());
   }
-  void clear() noexcept override { blocks_.clear(); }
+  void clear() noexcept override { changed().clear(); }
 
   void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
     blocks_.get(row, code);
@@ -56,22 +57,29 @@ class BlockStore final : public BlockRowStore {
     if (scan_codec != nullptr) set_scan_codec(std::move(scan_codec));
   }
   void overwrite(const Codec& /*codec*/, int64_t row, const uint8_t* code) noexcept override {
-    blocks_.overwrite(row, code);
+    changed().overwrite(row, code);
   }
   void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
-    blocks_.remove(removed);
+    changed().remove(removed);
   }
   void swap_remove(const Codec& /*codec*/, std::span<const int64_t> rows) override {
-    for (const int64_t row : rows) blocks_.swap_remove(row);
+    for (const int64_t row : rows) changed().swap_remove(row);
   }
 
   Mark mark(const Codec& /*codec*/) const override { return {rows(), {}}; }
   void go_back_to(const Codec& /*codec*/, const Mark& mark) noexcept override {
-    blocks_.truncate(mark.rows);
+    changed().truncate(mark.rows);
   }
 
  private:
+  /// The blocks, for all that is not adding rows.
+  CodeBlocks& changed() noexcept {
+    held_.change();
+    return blocks_;
+  }
+
   CodeBlocks blocks_;
+  HeldRowsState held_;
 };
 
 class BufferStore final : public RowCodeStore {

@@ -15,6 +15,7 @@
 #include "src/codec/code_buffer.h"
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
+#include "src/core/rows_state.h"
 #include "src/scan/layout/code_blocks.h"
 #include "src/scan/model/link_estimate.h"
 #include "src/scan/search/search_result.h"
@@ -42,6 +43,9 @@ class RowStore {
 
   virtual int64_t rows() const = 0;
   virtual size_t memory_bytes() const = 0;
+  /// The same as long as rows only come after those held (core/rows_state.h); kUnknownRows where
+  /// nobody counts changes.
+  virtual uint64_t held_rows_state() const { return kUnknownRows; }
   /// The rows as they lie in blocks, in order; none where they do not.
   virtual std::vector<BlockRows> spans() const;
   /// One of span_count() of them; of a mapped file, this one alone is verified.

@@ -12,7 +12,7 @@ from polarquant._cuda_options import Layout, make_places
 from polarquant._cuda_search import CudaSearch
 from polarquant._device_search import DeviceSearch, run_device_search
 from polarquant._handle import Handle, create
-from polarquant._library import lib
+from polarquant._library import check, lib
 from polarquant._search import make_search_options, run_search
 from polarquant.codec import Codec
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class CudaIndex(Handle):
     """Codes in the memory of one device or several, searched there: the CPU's rows and scores, to the
-    bit. Immutable.
+    bit. Nothing but `refresh` changes it.
 
     Made by `from_index` or `from_codes`; len() is the number of rows.
 
@@ -86,6 +86,20 @@ class CudaIndex(Handle):
             )
         made._dim = codec.dim
         return made
+
+    def refresh(self, index: IndexTraits) -> None:
+        """Makes the copy what `from_index` would now make of `index`, on the same devices.
+
+        Where rows have only been added to the index since, and none changed or went, no more than
+        these goes over the bus; otherwise, as from another index of the kind, of refinements that the
+        host scores, and of devices that have a part of the rows each, all is copied anew. It waits
+        for searches of the copy, and they for it. Searches that were prepared go on finding the rows that it had.
+
+        Raises StateMismatchError for an index of another kind, and OutOfMemoryError, CudaError: the
+        copy is then as it was.
+        """
+        with index._use.shared as source, self._use.sole as handle:
+            check(lib.polar_cuda_index_refresh(handle, source))
 
     @property
     def dim(self) -> int:

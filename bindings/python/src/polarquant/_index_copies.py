@@ -54,8 +54,8 @@ class IndexCopies(IndexTraits):
         devices: in its place the numbers of several, each of which then has a part of the rows, or
         with layout "replicated" all rows and a part of the queries.
 
-        The copy does not change when this index does. Raises UnsupportedError where there is no
-        device, or no library for it, and for an index that devices do not search (docs/cuda.md);
-        OutOfMemoryError, CudaError.
+        The copy does not change when this index does, until `CudaIndex.refresh` makes it follow.
+        Raises UnsupportedError where there is no device, or no library for it, and for an index that
+        devices do not search (docs/cuda.md); OutOfMemoryError, CudaError.
         """
         return CudaIndex.from_index(self, device, devices=devices, layout=layout)

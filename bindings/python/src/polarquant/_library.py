@@ -188,6 +188,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _STATUS,
         [_HANDLE, c_int64, _ARRAY, c_size_t, _OPTIONS, _OUT],
     ),
+    "polar_cuda_index_refresh": (_STATUS, [_HANDLE, _HANDLE]),
     "polar_cuda_index_destroy": (None, [_HANDLE]),
     "polar_cuda_index_search": (
         _STATUS,

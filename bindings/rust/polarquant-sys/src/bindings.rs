@@ -1328,6 +1328,32 @@ extern "C" {
         options: *const polar_cuda_options,
         out: *mut *mut polar_cuda_index,
     ) -> polar_status;
+    #[doc = " Makes a copy what polar_cuda_index_from_index would now make of `index`, with the options that"]
+    #[doc = " the copy was made with. Where rows have only come to the index since, by any call that adds or"]
+    #[doc = " merges, no more than what the copy lacks goes over the bus: without lists the rows from the last"]
+    #[doc = " block of 64 on that was not full; of an inverted file those of each list. What a device has stays"]
+    #[doc = " in place, or moves within its memory: without lists where the copy's memory is full, to memory"]
+    #[doc = " for a quarter more rows, so that many small adds cost little; of an inverted file always, since"]
+    #[doc = " lists grow."]
+    #[doc = ""]
+    #[doc = " All is copied anew, to the same result, after any other change of rows (removed, updated, put,"]
+    #[doc = " reset), after training, while rows are kept as floats, from an index that is another one, as one"]
+    #[doc = " read from a file is, of refinements whose second step the host has, and of several devices that"]
+    #[doc = " have a part of the rows each."]
+    #[doc = ""]
+    #[doc = " POLAR_ERROR_STATE_MISMATCH where `index` has another spec, metric or number of dimensions or of"]
+    #[doc = " lists than the copy, or is a refinement and the copy is not, or the other way round; the others"]
+    #[doc = " are those of polar_cuda_index_from_index. After an error the copy is as it was, and may be"]
+    #[doc = " searched: what is new comes beside what is there, so that memory of the devices and of the host"]
+    #[doc = " has to hold both for the time of the call, unless rows stay in place."]
+    #[doc = ""]
+    #[doc = " The copy needs sole use: no search of it may run meanwhile. Prepared searches, and CUDA graphs of"]
+    #[doc = " them, may; they go on finding the rows that the copy had when they were created, and keep the"]
+    #[doc = " memory of these. What prepared filters keep on the devices is found anew. Waits for the devices."]
+    pub fn polar_cuda_index_refresh(
+        copy: *mut polar_cuda_index,
+        index: *const polar_index,
+    ) -> polar_status;
     #[doc = " NULL is fine."]
     pub fn polar_cuda_index_destroy(index: *mut polar_cuda_index);
     #[doc = " The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k); the same rows and"]
@@ -1386,7 +1412,8 @@ extern "C" {
     #[doc = " file and no refinement, and prepares queries there (polar_cuda_index_search says which does):"]
     #[doc = " POLAR_ERROR_UNSUPPORTED for the others. options: as for polar_cuda_index_search, NULL for the"]
     #[doc = " defaults; they are those of every start. What the filter keeps is asked now, and copied to the"]
-    #[doc = " device. The index may be destroyed before the search. Cost: device memory, of up"]
+    #[doc = " device. The index may be destroyed before the search, or refreshed: the search finds the rows"]
+    #[doc = " that it had. Cost: device memory, of up"]
     #[doc = " to 4 queries some 2 bytes a row for each, of more some 0.6 MB for each of them, or of 4,096;"]
     #[doc = " 8 bytes a row where rows have ids of the caller's, and one bit a row with a filter."]
     pub fn polar_cuda_search_create(
