@@ -91,9 +91,10 @@ class CudaIndex(Handle):
         """Makes the copy what `from_index` would now make of `index`, on the same devices.
 
         Where rows have only been added to the index since, and none changed or went, no more than
-        these goes over the bus; otherwise, as from another index of the kind, of refinements that the
-        host scores, and of devices that have a part of the rows each, all is copied anew. It waits
-        for searches of the copy, and they for it. Searches that were prepared go on finding the rows that it had.
+        these goes over the bus; otherwise, as from another index of the kind, of refinements that
+        the host scores, and of devices that have a part of the rows each, all is copied anew. It
+        waits for searches of the copy, and they for it. Searches that were prepared go on finding
+        the rows that it had.
 
         Raises StateMismatchError for an index of another kind, and OutOfMemoryError, CudaError: the
         copy is then as it was.

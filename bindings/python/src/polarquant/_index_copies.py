@@ -55,7 +55,7 @@ class IndexCopies(IndexTraits):
         with layout "replicated" all rows and a part of the queries.
 
         The copy does not change when this index does, until `CudaIndex.refresh` makes it follow.
-        Raises UnsupportedError where there is no device, or no library for it, and for an index that
-        devices do not search (docs/cuda.md); OutOfMemoryError, CudaError.
+        Raises UnsupportedError where there is no device, or no library for it, and for an index
+        that devices do not search (docs/cuda.md); OutOfMemoryError, CudaError.
         """
         return CudaIndex.from_index(self, device, devices=devices, layout=layout)
