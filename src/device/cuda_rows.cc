@@ -16,6 +16,7 @@ void require_rows_fit(int64_t rows) {
 }
 
 }  // namespace
+
 CudaRows::CudaRows(const BlockLayout& layout, const RowsDescription& described,
                    std::span<const BlockRows> spans, PartRange rows, int32_t device)
     : rows_(rows), device_(device) {
