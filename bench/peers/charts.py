@@ -249,7 +249,7 @@ def draw_build_time(result, folder, suite):
     figure, axes = new_chart(1.6 + 0.32 * len(rows))
     for place, row in enumerate(reversed(rows)):
         seconds = build_seconds(result, row)
-        axes.barh(place, seconds, color=palette.OURS if row["is_ours"] else palette.RIVALS[2])
+        axes.barh(place, seconds, color=palette.OURS[0] if row["is_ours"] else palette.RIVALS[2])
         axes.annotate(
             f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}",
             (seconds, place),

@@ -2,8 +2,8 @@
 """Colours and markers of the charts: Okabe and Ito's palette, which colour-blind readers can tell
 apart, and a marker for each series besides, so that a chart also works in grey."""
 
-OURS = "#D55E00"
-OURS_MORE = ("#CC79A7", "#882255", "#999933")
+OURS = ("#D55E00", "#CC79A7", "#882255", "#999933")
+OUR_MARKERS = ("o", "s")  # the second where there are more of ours than colours
 RIVALS = ("#0072B2", "#009E73", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "*", "p", "h", "d")
 
@@ -14,12 +14,13 @@ WIDTH_INCHES, HEIGHT_INCHES, DPI = 8.0, 5.4, 100  # 800 pixels wide, as a README
 
 
 def styles(names):
-    """{series: (colour, marker, is_ours)}: ours in OURS and OURS_MORE, others in turn."""
-    found, rivals = {}, 0
+    """{series: (colour, marker, is_ours)}: ours in OURS, others in turn."""
+    found, ours, rivals = {}, 0, 0
     for name in names:
         if name.startswith("polarquant"):
-            ours = sum(style[2] for style in found.values())
-            found[name] = ((OURS, *OURS_MORE)[min(ours, len(OURS_MORE))], "o", True)
+            marker = OUR_MARKERS[ours // len(OURS) % len(OUR_MARKERS)]
+            found[name] = (OURS[ours % len(OURS)], marker, True)
+            ours += 1
         else:
             found[name] = (RIVALS[rivals % len(RIVALS)], MARKERS[rivals % len(MARKERS)], False)
             rivals += 1

@@ -7,7 +7,7 @@ import itertools
 
 NPROBE = (1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128)
 HIGH_NPROBE = (32, 64, 96, 128, 192, 256, 384)  # for recalls of .95 and above
-EF_SEARCH = (16, 32, 64, 128, 256)
+EF_SEARCH = (16, 32, 48, 64, 96, 128, 192, 256)
 
 
 @dataclasses.dataclass(frozen=True)
