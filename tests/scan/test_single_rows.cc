@@ -208,6 +208,30 @@ TEST_CASE("rows are near chosen ones as their scores say", "[scan]") {
   }
 }
 
+TEST_CASE("rows of codes without int8 pairs have the codec's scores between them", "[scan]") {
+  constexpr int kDim = 384;
+  for (const std::string spec : {"Polar4+2", "Polar4-pca", "PolarPair4x4", "PolarTree4.2.2.2"}) {
+    for (const Metric metric : kMetrics) {
+      CAPTURE(spec, static_cast<int>(metric));
+      const auto codec = make_codec(spec, kDim, metric);
+      const std::vector<uint8_t> codes = made_up_codes(*codec, kRows, 1);
+      const auto store = RowStore::make(*codec, RowOrder::single);
+      store->append_codes(*codec, kRows, codes.data());
+      const auto scorer = store->make_scorer(*codec);
+      std::vector<int32_t> others(kRows);
+      std::iota(others.begin(), others.end(), 0);
+      std::vector<float> scores(kRows);
+      for (int32_t row = 0; row < 5; ++row) {
+        scorer->score_rows(row, others.data(), static_cast<int>(kRows), scores.data());
+        for (int64_t i = 0; i < kRows; ++i)
+          CHECK(
+              same_bits(scores[static_cast<size_t>(i)],
+                        codec->score_codes({codes.data(), kRows}, row, {codes.data(), kRows}, i)));
+      }
+    }
+  }
+}
+
 TEST_CASE("rows held as floats are near chosen ones as their scores say", "[scan]") {
   constexpr int kDim = 40;
   for (const Metric metric : {Metric::inner_product, Metric::l2}) {
