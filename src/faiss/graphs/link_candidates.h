@@ -80,6 +80,9 @@ class CandidateWalk {
       distances_.fetch(waiting_.data(), static_cast<int>(waiting_.size()));
       score_good(beam_.worst_key());
       for (size_t i = 0; i < good_.size(); ++i) {
+        // One as far as the last does not take its place: where all are equally far, as from a row
+        // of another scale, those near the start are the ones that a search comes to.
+        if (!(scores_[i] < beam_.worst_key())) continue;
         // The first of a chain represents the others, which are as far.
         if (level == 0 && is_one_of(parents_of_good, scores_[i]) && is_chained(graph_, good_[i]))
           continue;
