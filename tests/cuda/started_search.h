@@ -60,4 +60,30 @@ class Prepared {
   Handle<polar_cuda_search> search_;
 };
 
+/// A graph of one start of a search, which may be launched again and again.
+class SearchGraph {
+ public:
+  SearchGraph(const Prepared& search, const Stream& stream) {
+    REQUIRE(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal) == cudaSuccess);
+    search.start(stream.get());
+    REQUIRE(cudaStreamEndCapture(stream.get(), &graph_) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&launched_, graph_, 0) == cudaSuccess);
+  }
+  ~SearchGraph() {
+    cudaGraphExecDestroy(launched_);
+    cudaGraphDestroy(graph_);
+  }
+  SearchGraph(const SearchGraph&) = delete;
+  SearchGraph& operator=(const SearchGraph&) = delete;
+
+  void launch(const Stream& stream) const {
+    REQUIRE(cudaGraphLaunch(launched_, stream.get()) == cudaSuccess);
+    stream.wait();
+  }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t launched_ = nullptr;
+};
+
 }  // namespace polarquant::test

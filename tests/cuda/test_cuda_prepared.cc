@@ -87,23 +87,15 @@ TEST_CASE("a graph searches for the queries that lie there", "[cuda][prepared]")
   for (const int64_t nq : {1, 130}) {
     const Stream stream;
     const Prepared search(rows.device(), nq, kDim, kNeighbors, options);
-    cudaGraph_t graph = nullptr;
-    REQUIRE(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal) == cudaSuccess);
-    search.start(stream.get());
-    REQUIRE(cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess);
-    cudaGraphExec_t launched = nullptr;
-    REQUIRE(cudaGraphInstantiate(&launched, graph, 0) == cudaSuccess);
+    const SearchGraph graph(search, stream);
     for (uint64_t seed = 10; seed < 15; ++seed) {
       const std::vector<float> queries = clustered_rows(nq, kDim, seed);
       search.put(queries, stream.get());
-      REQUIRE(cudaGraphLaunch(launched, stream.get()) == cudaSuccess);
-      stream.wait();
+      graph.launch(stream);
       CAPTURE(nq, seed);
       CHECK(search.unfinished() == 0);
       CHECK(search.found() == rows.on_cpu(queries, kNeighbors, options));
     }
-    cudaGraphExecDestroy(launched);
-    cudaGraphDestroy(graph);
   }
 }
 

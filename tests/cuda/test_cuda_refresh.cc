@@ -170,20 +170,14 @@ TEST_CASE("prepared searches and graphs find the rows that a copy had", "[cuda][
     const std::vector<float> queries = rows_of(nq, 9);
     const SearchResult before = copy.search(queries, 10, options);
     const Prepared search(copy.copy(), nq, kDim, 10, options);
-    cudaGraph_t graph = nullptr;
-    REQUIRE(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal) == cudaSuccess);
-    search.start(stream.get());
-    REQUIRE(cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess);
-    cudaGraphExec_t launched = nullptr;
-    REQUIRE(cudaGraphInstantiate(&launched, graph, 0) == cudaSuccess);
+    const SearchGraph graph(search, stream);
     search.put(queries, stream.get());
     const auto check = [&] {
       search.start(stream.get());
       stream.wait();
       CHECK(search.unfinished() == 0);
       CHECK(search.found() == before);
-      REQUIRE(cudaGraphLaunch(launched, stream.get()) == cudaSuccess);
-      stream.wait();
+      graph.launch(stream);
       CHECK(search.found() == before);
     };
     check();
@@ -200,8 +194,6 @@ TEST_CASE("prepared searches and graphs find the rows that a copy had", "[cuda][
     copy.refresh();
     check();
     copy.check(queries, {});
-    cudaGraphExecDestroy(launched);
-    cudaGraphDestroy(graph);
   }
 }
 
