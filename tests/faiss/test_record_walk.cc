@@ -46,17 +46,16 @@ TEST_CASE("Waiting nodes come back the nearest first", "[faiss][graph]") {
 class LineScorer final : public RowScorer {
  public:
   LineScorer(int32_t nodes, int32_t query, float spread)
-      : RowScorer(true),
-        expanded(static_cast<size_t>(nodes)),
-        nodes_(nodes),
-        query_(query),
-        spread_(spread) {}
+      : expanded(static_cast<size_t>(nodes)), nodes_(nodes), query_(query), spread_(spread) {}
 
   void set_query(const float* /*q*/, float /*exactness*/) override {}
   void score(const int32_t* /*rows*/, int /*count*/, float* /*scores*/) override {}
   float exact_score(int64_t row) override { return similarity(static_cast<int32_t>(row)); }
   void score_rows(int64_t /*row*/, const int32_t* /*others*/, int /*count*/,
                   float* /*scores*/) override {}
+  void forget_chosen() override {}
+  bool is_near_chosen(int32_t /*row*/, float /*key*/) override { return false; }
+  void choose() override {}
   float begin_links() override { return spread_; }
   LinkScores score_links(int32_t row) override {
     ++expanded[static_cast<size_t>(row)];

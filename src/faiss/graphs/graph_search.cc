@@ -25,10 +25,6 @@
 namespace polarquant {
 namespace {
 
-/// Nodes that are expanded at a time. 117,659 rows of 384 dimensions: to .94 of recall@10, one
-/// takes a tenth longer than two, three no less.
-constexpr int kExpandedTogether = 2;
-
 /// Nodes are compared by levels, which are off by up to this share of the query's length times a
 /// typical row's: .4 % with 20 dimensions, less with more. So much beyond a radius nodes are taken,
 /// and left out by their scores.

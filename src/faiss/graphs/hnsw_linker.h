@@ -55,9 +55,10 @@ class HnswLinker {
   /// come to, or else from where the way from `entry` towards it ends. All else that can be reached
   /// stays so: a link that has to give way is handed on to the row. For one thread alone.
   void link_island(Node node, const std::vector<bool>& reached, Node entry) {
-    if (is_chained(node)) return;  // its first one leads to it
+    if (graph_.is_chained(node)) return;  // its first one leads to it
     const Node from = nearest_reached(node, reached, entry);
-    const Node handed_on = replace_link(from, node, [&](Node link) { return !is_chained(link); });
+    const Node handed_on =
+        replace_link(from, node, [&](Node link) { return !graph_.is_chained(link); });
     if (handed_on < 0) return;
     const SharedGraph::Links own = graph_.links(node, 0);
     for (size_t i = 0; i < own.size(); ++i)
@@ -71,9 +72,8 @@ class HnswLinker {
 
   // ---- Equal rows ----
 
-  bool is_chained(Node node) const { return polarquant::is_chained(graph_, node); }
   bool is_chain_of(Node node, Node first) const {
-    return is_chained(node) && graph_.links(node, 0)[kFirst] == first;
+    return graph_.is_chained(node) && graph_.links(node, 0)[kFirst] == first;
   }
   /// The place of the first one's link to its chain; the number of its links where it has none.
   size_t chain_of(Node first, const SharedGraph::Links& links) const {
@@ -118,7 +118,7 @@ class HnswLinker {
   void link_on_level(Node node, int level, LinkCandidate nearest) {
     targets_.clear();
     Node equal = -1;
-    if (level == 0 && is_chained(nearest.node))
+    if (level == 0 && graph_.is_chained(nearest.node))
       nearest.node = graph_.links(nearest.node, 0)[kFirst];
     {
       const SharedGraph::Lock lock(graph_, node);
@@ -154,7 +154,7 @@ class HnswLinker {
   Node nearest_reached(Node node, const std::vector<bool>& reached, Node entry) {
     LinkCandidate nearest = {std::numeric_limits<float>::infinity(), -1};
     const auto look_at = [&](Node link) {
-      if (!reached[static_cast<size_t>(link)] || is_chained(link)) return;
+      if (!reached[static_cast<size_t>(link)] || graph_.is_chained(link)) return;
       const float to_link = distance(node, link);
       if (to_link < nearest.distance) nearest = {to_link, link};
     };
@@ -164,7 +164,7 @@ class HnswLinker {
     };
     look_at_links(node);
     if (nearest.node >= 0) return nearest.node;
-    nearest.node = is_chained(entry) ? graph_.links(entry, 0)[kFirst] : entry;
+    nearest.node = graph_.is_chained(entry) ? graph_.links(entry, 0)[kFirst] : entry;
     nearest.distance = distance(node, nearest.node);
     for (Node at = -1; at != nearest.node;) {
       at = nearest.node;
@@ -205,7 +205,7 @@ class HnswLinker {
     choice_.choose(&rivals_, capacity);
     if (must_stay && !LinkChoice::holds(rivals_, to)) {
       if (rivals_.size() == capacity) drop_rival_of(from);
-      rivals_.push_back({distance(from, to), to});
+      rivals_.push_back({to_nodes_.front(), to});
     }
     if (level == 0) {
       keep_last_links(from, links, capacity);
@@ -226,7 +226,8 @@ class HnswLinker {
   }
 
   /// What may stay of a full list and `to`, in order, into rivals_; the chain of equal rows stays
-  /// whatever else is dropped, and is chained_, or −1.
+  /// whatever else is dropped, and is chained_, or −1. to_nodes_: distances of `to`, then of the
+  /// links in their order.
   void find_rivals(Node from, Node to, int level) {
     const SharedGraph::Links links = graph_.links(from, level);
     nodes_.assign(1, to);
@@ -267,7 +268,7 @@ class HnswLinker {
     for (size_t i = 0; i < links.size() && rivals_.size() < capacity; ++i) {
       const Node to = links[i];
       if (to != chained_ && !LinkChoice::holds(rivals_, to) && !is_linked_back(to, from))
-        rivals_.push_back({distance(from, to), to});
+        rivals_.push_back({to_nodes_[i + 1], to});
     }
   }
   bool is_linked_back(Node node, Node but) const {

@@ -2,11 +2,13 @@
 // Rows that may become neighbours of a row in a graph: walks of one thread that find them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
 
 #include "src/faiss/graphs/graph_beam.h"
+#include "src/faiss/graphs/graph_search.h"
 #include "src/faiss/graphs/node_distances.h"
 #include "src/faiss/graphs/shared_graph.h"
 
@@ -21,12 +23,6 @@ struct LinkCandidate {
     return a.distance != b.distance ? a.distance < b.distance : a.node < b.node;
   }
 };
-
-/// Whether a row is one of a chain of equal rows (hnsw_graph.h), but for the first.
-inline bool is_chained(const SharedGraph& graph, SharedGraph::Node node) {
-  const SharedGraph::Links links = graph.links(node, 0);
-  return links.size() > kNext && links[kSelf] == node;
-}
 
 /// The graph and the distances are borrowed; the row is the distances' query.
 class CandidateWalk {
@@ -84,7 +80,7 @@ class CandidateWalk {
         // of another scale, those near the start are the ones that a search comes to.
         if (!(scores_[i] < beam_.worst_key())) continue;
         // The first of a chain represents the others, which are as far.
-        if (level == 0 && is_one_of(parents_of_good, scores_[i]) && is_chained(graph_, good_[i]))
+        if (level == 0 && is_one_of(parents_of_good, scores_[i]) && graph_.is_chained(good_[i]))
           continue;
         beam_.insert(scores_[i], good_[i]);
       }
@@ -94,9 +90,6 @@ class CandidateWalk {
   }
 
  private:
-  /// As in searches (graph_search.cc).
-  static constexpr size_t kExpandedTogether = 2;
-
   static bool is_one_of(const std::array<float, kExpandedTogether>& values, float value) {
     return std::find(values.begin(), values.end(), value) != values.end();
   }

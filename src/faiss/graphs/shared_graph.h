@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/graphs/hnsw_graph.h"
 #include "src/faiss/graphs/incoming_links.h"
 
 namespace polarquant {
@@ -59,6 +60,11 @@ class SharedGraph {
     const size_t begin = hnsw_.offsets[static_cast<size_t>(node)];
     return {hnsw_.neighbors.data() + begin, hnsw_.offsets[static_cast<size_t>(node) + 1] - begin,
             incoming_};
+  }
+  /// Whether a row is one of a chain of equal rows (hnsw_graph.h), but for the first.
+  bool is_chained(Node node) const {
+    const Links own = links(node, 0);
+    return own.size() > kNext && own[kSelf] == node;
   }
   size_t ef_construction() const { return static_cast<size_t>(hnsw_.efConstruction); }
   size_t rows() const { return hnsw_.levels.size(); }

@@ -9,14 +9,11 @@
 namespace polarquant {
 
 DecodedPairs::DecodedPairs(const Codec& codec, Decode decode)
-    : codec_(codec),
-      decode_(std::move(decode)),
-      dim_(static_cast<size_t>(codec.dim())),
-      y_(dim_),
-      other_(dim_) {}
+    : codec_(codec), decode_(std::move(decode)), dim_(static_cast<size_t>(codec.dim())) {}
 
 void DecodedPairs::score(int64_t row, const int32_t* others, int count, float* scores) {
   take(row);
+  other_.resize(dim_);
   for (int i = 0; i < count; ++i) {
     const RowTerms terms = decode_(others[i], other_.data());
     scores[i] = codec_.score_decoded_rows(terms_, y_.data(), terms, other_.data());
@@ -42,6 +39,7 @@ void DecodedPairs::choose() {
 
 void DecodedPairs::take(int64_t row) {
   if (row == row_) return;
+  y_.resize(dim_);
   terms_ = decode_(row, y_.data());
   row_ = row;
 }

@@ -13,7 +13,8 @@
 namespace polarquant {
 
 /// Codec::score_codes, with the row that others are compared with, and the chosen ones
-/// (row_scorer.h), decoded once. For one thread; the codec is borrowed.
+/// (row_scorer.h), decoded once. For one thread; the codec is borrowed. Takes memory when it is
+/// first asked: every search makes a scorer, and compares no rows.
 class DecodedPairs {
  public:
   /// Codec::decode_for_score of a row.

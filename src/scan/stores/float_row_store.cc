@@ -51,7 +51,7 @@ class PairScores {
 class FloatRowScorer final : public RowScorer {
  public:
   FloatRowScorer(const Codec& codec, const RowStore& rows)
-      : RowScorer(codec.higher_is_nearer()), codec_(codec), rows_(rows), scores_(codec) {}
+      : codec_(codec), rows_(rows), scores_(codec) {}
 
   void set_query(const float* q, float /*exactness*/) override {
     require_vector("query", 0, q, codec_.dim(), kMaxQueryNorm);
@@ -64,6 +64,14 @@ class FloatRowScorer final : public RowScorer {
   void score_rows(int64_t row, const int32_t* others, int count, float* scores) override {
     for (int i = 0; i < count; ++i) scores[i] = scores_(at(row), at(others[i]));
   }
+  void forget_chosen() override { chosen_.clear(); }
+  bool is_near_chosen(int32_t row, float key) override {
+    asked_ = row;
+    return std::any_of(chosen_.begin(), chosen_.end(), [&](int32_t chosen) {
+      return key_of_score(scores_(at(row), at(chosen)), codec_.higher_is_nearer()) < key;
+    });
+  }
+  void choose() override { chosen_.push_back(asked_); }
 
  private:
   const float* at(int64_t row) const { return rows_.floats().data() + row * codec_.dim(); }
@@ -72,6 +80,8 @@ class FloatRowScorer final : public RowScorer {
   const RowStore& rows_;
   PairScores scores_;
   AlignedVector<float> query_;
+  std::vector<int32_t> chosen_;
+  int32_t asked_ = -1;
 };
 
 class FloatRowStore final : public RowStore {

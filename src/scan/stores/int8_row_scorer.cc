@@ -28,8 +28,7 @@ namespace {
 class Int8Scorer final : public RowScorer {
  public:
   Int8Scorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
-      : RowScorer(codec.higher_is_nearer()),
-        codec_(codec),
+      : codec_(codec),
         scan_(scan),
         rows_(rows),
         integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
@@ -48,7 +47,7 @@ class Int8Scorer final : public RowScorer {
   }
 
   void score(const int32_t* rows, int count, float* scores) override {
-    const float sign = higher_is_nearer() ? 1.0F : -1.0F;
+    const float sign = codec_.higher_is_nearer() ? 1.0F : -1.0F;
     const size_t stages = scan_.stages().size();
     for (int first = 0; first < count; first += kMostTogether) {
       const int some = std::min(kMostTogether, count - first);
@@ -121,7 +120,7 @@ class Int8Scorer final : public RowScorer {
       dot_int8_rows(scan_.stages()[0], as_query_, values_of_chosen(first), some, dots_[0]);
       for (int i = 0; i < some; ++i) {
         const float score = pair_score(chosen_[static_cast<size_t>(first + i)], dots_[0][i]);
-        if (key_of_score(score, higher_is_nearer()) < key) return true;
+        if (key_of_score(score, codec_.higher_is_nearer()) < key) return true;
       }
     }
     return false;
@@ -180,6 +179,8 @@ class Int8Scorer final : public RowScorer {
   static constexpr size_t kRecordStart = 512;
   static constexpr int kMostTogether = 64;
   static constexpr int kCapacity = kMostTogether + 4;
+  /// Chosen rows that are compared at a time: the first ones are the likeliest to be near.
+  static constexpr int kComparedTogether = 8;
 
   void take(const int32_t* rows, int count, RowPlace* at) const {
     for (int i = 0; i < count; ++i) at[i] = rows_.place(rows[i]);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/stores/row_scorer.h"
 
-#include <algorithm>
-
 #include "src/core/aligned_buffer.h"
-#include "src/scan/search/top_k.h"
 #include "src/scan/stores/decoded_pairs.h"
 #include "src/scan/stores/row_store.h"
 
@@ -14,10 +11,7 @@ namespace {
 class FloatScorer final : public RowScorer {
  public:
   FloatScorer(const Codec& codec, const RowStore& rows)
-      : RowScorer(codec.higher_is_nearer()),
-        codec_(codec),
-        rows_(rows),
-        row_(static_cast<size_t>(codec.dim())) {}
+      : codec_(codec), rows_(rows), row_(static_cast<size_t>(codec.dim())) {}
 
   void set_query(const float* q, float /*exactness*/) override { query_ = codec_.prepare_query(q); }
   void score(const int32_t* rows, int count, float* scores) override {
@@ -44,20 +38,6 @@ class FloatScorer final : public RowScorer {
 };
 
 }  // namespace
-
-bool RowScorer::is_near_chosen(int32_t row, float key) {
-  asked_ = row;
-  float scores[kComparedTogether];
-  const auto chosen = static_cast<int>(chosen_.size());
-  for (int first = 0; first < chosen; first += kComparedTogether) {
-    const int some = std::min(kComparedTogether, chosen - first);
-    score_rows(row, chosen_.data() + first, some, scores);
-    if (std::any_of(scores, scores + some,
-                    [&](float score) { return key_of_score(score, higher_is_nearer_) < key; }))
-      return true;
-  }
-  return false;
-}
 
 std::unique_ptr<RowScorer> make_float_scorer(const Codec& codec, const RowStore& rows) {
   return std::make_unique<FloatScorer>(codec, rows);

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "src/codec/codec.h"
 
@@ -23,7 +22,6 @@ class RowStore;
 /// For one thread.
 class RowScorer {
  public:
-  explicit RowScorer(bool higher_is_nearer) : higher_is_nearer_(higher_is_nearer) {}
   virtual ~RowScorer() = default;
 
   /// q: (dim), finite. `exactness` is that of SearchOptions, for keep_reaching.
@@ -42,11 +40,11 @@ class RowScorer {
 
   // Rows that a graph's links are chosen from: is one near to those that were chosen before it?
 
-  virtual void forget_chosen() { chosen_.clear(); }
+  virtual void forget_chosen() = 0;
   /// Whether a chosen row's key (key_of_score) with this one is less than `key`.
-  virtual bool is_near_chosen(int32_t row, float key);
+  virtual bool is_near_chosen(int32_t row, float key) = 0;
   /// Chooses the row that is_near_chosen was last asked for.
-  virtual void choose() { chosen_.push_back(asked_); }
+  virtual void choose() = 0;
 
   /// Begins to fetch what keep_reaching reads of rows.
   virtual void fetch(const int32_t* /*rows*/, int /*count*/) const {}
@@ -69,17 +67,6 @@ class RowScorer {
   /// The same of the row that is likely to be the next: all of it, or so much as is worth fetching
   /// where another row may well come before.
   virtual void fetch_next_record(int32_t /*row*/, bool /*whole*/) const {}
-
- protected:
-  /// Chosen rows that are compared at a time: the first ones are the likeliest to be near.
-  static constexpr int kComparedTogether = 8;
-
-  bool higher_is_nearer() const { return higher_is_nearer_; }
-
- private:
-  bool higher_is_nearer_;
-  std::vector<int32_t> chosen_;
-  int32_t asked_ = -1;
 };
 
 /// By decoding rows to floats: for any store. Both are borrowed.
