@@ -47,7 +47,7 @@ static int fails(const char* call) {
 
 #define READ_MODE(flags, mode)                    \
   mode_t mode = 0;                                \
-  if (((flags) & (O_CREAT | __O_TMPFILE)) != 0) { \
+  if (((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) != 0) { \
     va_list arguments;                            \
     va_start(arguments, flags);                   \
     mode = va_arg(arguments, mode_t);             \
