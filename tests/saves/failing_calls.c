@@ -45,13 +45,14 @@ static int fails(const char* call) {
   static type(*real) parameters;     \
   if (real == NULL) *(void**)(&real) = dlsym(RTLD_NEXT, name)
 
-#define READ_MODE(flags, mode)                    \
-  mode_t mode = 0;                                \
+/* O_TMPFILE is O_DIRECTORY and a bit that musl has no name for. */
+#define READ_MODE(flags, mode)                                   \
+  mode_t mode = 0;                                               \
   if (((flags) & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) != 0) { \
-    va_list arguments;                            \
-    va_start(arguments, flags);                   \
-    mode = va_arg(arguments, mode_t);             \
-    va_end(arguments);                            \
+    va_list arguments;                                           \
+    va_start(arguments, flags);                                  \
+    mode = va_arg(arguments, mode_t);                            \
+    va_end(arguments);                                           \
   }
 
 int open(const char* path, int flags, ...) {

@@ -137,8 +137,8 @@ HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query
          row += kRowsTogether, dots += kRowsTogether * kTileQueries) {
       const int8_t* rows = values + static_cast<size_t>(row) * padded_dim;
       __m256i sums[kRowsTogether][kVectorsOfTile];
-      for (auto& of_row : sums)
-        for (__m256i& sum : of_row) sum = _mm256_setzero_si256();
+      for (auto& row_sums : sums)
+        for (__m256i& sum : row_sums) sum = _mm256_setzero_si256();
       for (int step = 0; step < steps; ++step) {
         const __m256i* at = vectors_of_step(query_tiles, step);
         const __m256i queries[kVectorsOfTile] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
@@ -152,8 +152,8 @@ HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query
         }
       }
       auto* out = reinterpret_cast<__m256i*>(dots);
-      for (const auto& of_row : sums)
-        for (const __m256i& sum : of_row) _mm256_store_si256(out++, sum);
+      for (const auto& row_sums : sums)
+        for (const __m256i& sum : row_sums) _mm256_store_si256(out++, sum);
     }
   }
 }
