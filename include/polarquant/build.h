@@ -18,7 +18,8 @@ extern "C" {
 /*
  * Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them
  * but on Windows (POLAR_ERROR_IO there, and nothing changes): the same bytes, after equal training,
- * as one index has that was given all rows in this order, and saved. Ids of the caller's stay and
+ * as one index has that was given all rows in this order, and saved; but a BLAS may round vector
+ * transforms ("PCA64,Polar4") otherwise for another number of rows. Ids of the caller's stay and
  * must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes twice), other rows are numbered on.
  * Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names the file and the part that differs;
  * train once and give all shards that state (polar_index_clone). Parameters, as nprobe, are those

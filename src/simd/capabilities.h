@@ -26,3 +26,5 @@
 #define POLAR_SIMD_VNNI (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL)
 /// Counted bits of words and bytes (VPOPCNTDQ and BITALG).
 #define POLAR_SIMD_VPOPCNT (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL)
+/// 64-bit ARM with intrinsics of NEON.
+#define POLAR_SIMD_NEON (HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)

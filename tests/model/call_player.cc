@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tests/model/index_answers.h"
+#include "tests/support/systems.h"
 
 namespace polarquant::test {
 namespace {
@@ -154,7 +155,9 @@ void CallPlayer::clone(Random& random) {
 }
 
 void CallPlayer::save_and_load(Random& random) {
-  const std::string path = folder_ + "/index-" + std::to_string(random.below(2));
+  const auto drawn = static_cast<int64_t>(random.below(2));
+  const std::string path =
+      folder_ + "/index-" + std::to_string(kMappedFilesMayGo ? drawn : saves_++);
   polar_save_options save_options;
   polar_save_options_init(&save_options);
   save_options.verify = random.below(4) == 0 ? 1 : 0;
@@ -168,7 +171,8 @@ void CallPlayer::save_and_load(Random& random) {
   const IndexHandle before(now_->index.release());
   now_->index.reset(loaded);
   now_->is_mapped = options.memory_map == 1 && kind_.can(kMaps);
-  if (random.below(2) == 0) std::filesystem::remove(path);
+  const bool may_go = kMappedFilesMayGo || !now_->is_mapped;
+  if (random.below(2) == 0 && may_go) std::filesystem::remove(path);
   require_worked(polar_index_verify(loaded), "verify");
   require_same_answers(before.get(), random);
 }

@@ -94,6 +94,7 @@ class CallPlayer {
   IndexKind kind_;
   polar_metric metric_;
   std::string folder_;
+  int64_t saves_ = 0;
   std::array<ModelledIndex, 2> both_;
   IndexHandle empty_;  // of the state that both have
   bool same_state_ = true;

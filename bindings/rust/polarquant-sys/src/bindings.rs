@@ -946,7 +946,8 @@ extern "C" {
     pub fn polar_index_verify(index: *const polar_index) -> polar_status;
     #[doc = " Merges the index files at these paths, (n), n ≥ 1, into one at `out`, which may be one of them"]
     #[doc = " but on Windows (POLAR_ERROR_IO there, and nothing changes): the same bytes, after equal training,"]
-    #[doc = " as one index has that was given all rows in this order, and saved. Ids of the caller's stay and"]
+    #[doc = " as one index has that was given all rows in this order, and saved; but a BLAS may round vector"]
+    #[doc = " transforms (\"PCA64,Polar4\") otherwise for another number of rows. Ids of the caller's stay and"]
     #[doc = " must differ (POLAR_ERROR_BAD_ARGUMENT names one that comes twice), other rows are numbered on."]
     #[doc = " Codes must be made alike: POLAR_ERROR_STATE_MISMATCH names the file and the part that differs;"]
     #[doc = " train once and give all shards that state (polar_index_clone). Parameters, as nprobe, are those"]

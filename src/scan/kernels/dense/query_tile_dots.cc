@@ -12,177 +12,19 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/dense/query_tile_dots_avx2-inl.h"
+#include "src/scan/kernels/dense/query_tile_dots_avx512-inl.h"
+#include "src/scan/kernels/dense/query_tile_dots_neon-inl.h"
+#include "src/scan/kernels/dense/row_steps-inl.h"
 #include "src/simd/capabilities.h"
-#include "src/simd/dot_bytes-inl.h"
-#include "src/simd/dot_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Positions 4·step … 4·step+3 of a row.
-HWY_ATTR inline int32_t step_of_row(const int8_t* row, int step) {
-  int32_t bits;
-  std::memcpy(&bits, row + static_cast<size_t>(step) * kDimsPerStep, sizeof bits);
-  return bits;
-}
-
-#if POLAR_SIMD_VNNI
-
-constexpr int kRowsTogether = 8;
-
-/// A row's sums start at −128·Σ row values: VNNI takes the queries' bytes as value + 128.
-HWY_ATTR inline int32_t first_sum(const int8_t* row, int padded_dim) {
-  __m512i sums = _mm512_setzero_si512();
-  const __m512i ones = _mm512_set1_epi8(1);
-  for (int position = 0; position < padded_dim; position += 64)
-    sums = dot_bytes(sums, ones, _mm512_load_si512(row + position));
-  return -128 * _mm512_reduce_add_epi32(sums);
-}
-
-// 8 rows × kQueryTiles query_tiles in registers: each step loads the query_tiles' vectors and
-// broadcasts 8 rows' bytes for 8·kQueryTiles dot products. With three query_tiles that is 24
-// accumulators, 11 loads for 12 cycles of VNNI.
-template <int kQueryTiles>
-HWY_ATTR void dots_of_query_tiles(const int8_t* values, int padded_dim, const int8_t* query_tiles,
-                                  const int32_t* firsts, int32_t* dots) {
-  const int steps = padded_dim / kDimsPerStep;
-  const auto query_tile_values = static_cast<size_t>(padded_dim) * kTileQueries;
-  const __m512i bias = _mm512_set1_epi8(-128);
-  for (int row = 0; row < kChunkRows; row += kRowsTogether) {
-    __m512i sums[kRowsTogether][kQueryTiles];
-    for (int r = 0; r < kRowsTogether; ++r) {
-      for (int p = 0; p < kQueryTiles; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
-    }
-    const int8_t* rows = values + static_cast<size_t>(row) * padded_dim;
-    for (int step = 0; step < steps; ++step) {
-      __m512i queries[kQueryTiles];
-      for (int p = 0; p < kQueryTiles; ++p) {
-        const int8_t* at = query_tiles + p * query_tile_values +
-                           static_cast<size_t>(step) * kDimsPerStep * kTileQueries;
-        queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
-      }
-      for (int r = 0; r < kRowsTogether; ++r) {
-        const __m512i row_step =
-            _mm512_set1_epi32(step_of_row(rows + static_cast<size_t>(r) * padded_dim, step));
-        for (int p = 0; p < kQueryTiles; ++p)
-          sums[r][p] = dot_bytes(sums[r][p], queries[p], row_step);
-      }
-    }
-    for (int r = 0; r < kRowsTogether; ++r) {
-      for (int p = 0; p < kQueryTiles; ++p)
-        _mm512_store_si512(dots + (p * kChunkRows + row + r) * kTileQueries, sums[r][p]);
-    }
-  }
-}
-
-HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
-                       int32_t* dots) {
-  alignas(64) int32_t firsts[kChunkRows];
-  for (int row = 0; row < kChunkRows; ++row)
-    firsts[row] = first_sum(values + static_cast<size_t>(row) * padded_dim, padded_dim);
-  const auto query_tile_values = static_cast<size_t>(padded_dim) * kTileQueries;
-  int query_tile = 0;
-  for (; query_tile + 3 <= count; query_tile += 3) {
-    dots_of_query_tiles<3>(values, padded_dim, query_tiles + query_tile * query_tile_values, firsts,
-                           dots + query_tile * kChunkRows * kTileQueries);
-  }
-  for (; query_tile < count; ++query_tile) {
-    dots_of_query_tiles<1>(values, padded_dim, query_tiles + query_tile * query_tile_values, firsts,
-                           dots + query_tile * kChunkRows * kTileQueries);
-  }
-}
-
-// Four chains of sums a query tile: each is a load of 64 bytes, in the order of memory.
-HWY_ATTR void one_row_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles,
-                           int count, int32_t* dots) {
-  constexpr int kChains = 4;
-  const int steps = padded_dim / kDimsPerStep;  // a multiple of 16
-  const __m512i bias = _mm512_set1_epi8(-128);
-  const int32_t first = first_sum(values, padded_dim);
-  for (int query_tile = 0; query_tile < count; ++query_tile, dots += kTileQueries) {
-    __m512i sums[kChains] = {_mm512_set1_epi32(first), _mm512_setzero_si512(),
-                             _mm512_setzero_si512(), _mm512_setzero_si512()};
-    for (int step = 0; step < steps; step += kChains) {
-      for (int i = 0; i < kChains; ++i, query_tiles += kDimsPerStep * kTileQueries) {
-        const __m512i queries = _mm512_xor_si512(_mm512_load_si512(query_tiles), bias);
-        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(step_of_row(values, step + i)));
-      }
-    }
-    _mm512_storeu_si512(dots, _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]),
-                                               _mm512_add_epi32(sums[2], sums[3])));
-  }
-}
-
-#elif POLAR_SIMD_AVX2
-
-constexpr int kRowsTogether = 4;
-constexpr int kVectorsOfTile = 2;
-
-/// A step of a query tile.
-HWY_ATTR inline const __m256i* vectors_of_step(const int8_t* query_tile, int step) {
-  return reinterpret_cast<const __m256i*>(query_tile +
-                                          static_cast<size_t>(step) * kDimsPerStep * kTileQueries);
-}
-
-// Four rows × a query tile in registers. By products of 16 bits, for which both sides are widened,
-// the dense scan of Polar4 at 384 dimensions took 1.7 times as long (Zen 3).
-HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
-                       int32_t* dots) {
-  const int steps = padded_dim / kDimsPerStep;
-  for (int query_tile = 0; query_tile < count;
-       ++query_tile, query_tiles += static_cast<size_t>(padded_dim) * kTileQueries) {
-    for (int row = 0; row < kChunkRows;
-         row += kRowsTogether, dots += kRowsTogether * kTileQueries) {
-      const int8_t* rows = values + static_cast<size_t>(row) * padded_dim;
-      __m256i sums[kRowsTogether][kVectorsOfTile];
-      for (auto& row_sums : sums)
-        for (__m256i& sum : row_sums) sum = _mm256_setzero_si256();
-      for (int step = 0; step < steps; ++step) {
-        const __m256i* at = vectors_of_step(query_tiles, step);
-        const __m256i queries[kVectorsOfTile] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
-#pragma GCC unroll 4
-        for (int r = 0; r < kRowsTogether; ++r) {
-          const __m256i row_step =
-              _mm256_set1_epi32(step_of_row(rows + static_cast<size_t>(r) * padded_dim, step));
-#pragma GCC unroll 2
-          for (int i = 0; i < kVectorsOfTile; ++i)
-            sums[r][i] = dot_signed_bytes(sums[r][i], queries[i], row_step);
-        }
-      }
-      auto* out = reinterpret_cast<__m256i*>(dots);
-      for (const auto& row_sums : sums)
-        for (const __m256i& sum : row_sums) _mm256_store_si256(out++, sum);
-    }
-  }
-}
-
-HWY_ATTR void one_row_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles,
-                           int count, int32_t* dots) {
-  constexpr int kChains = 2;
-  const int steps = padded_dim / kDimsPerStep;  // a multiple of 16
-  for (int query_tile = 0; query_tile < count; ++query_tile, dots += kTileQueries,
-           query_tiles += static_cast<size_t>(padded_dim) * kTileQueries) {
-    __m256i sums[kChains][kVectorsOfTile];
-    for (auto& chain : sums)
-      for (__m256i& sum : chain) sum = _mm256_setzero_si256();
-    for (int step = 0; step < steps; step += kChains) {
-#pragma GCC unroll 2
-      for (int chain = 0; chain < kChains; ++chain) {
-        const __m256i* at = vectors_of_step(query_tiles, step + chain);
-        const __m256i row_step = _mm256_set1_epi32(step_of_row(values, step + chain));
-#pragma GCC unroll 2
-        for (int i = 0; i < kVectorsOfTile; ++i)
-          sums[chain][i] = dot_signed_bytes(sums[chain][i], _mm256_load_si256(at + i), row_step);
-      }
-    }
-    auto* out = reinterpret_cast<__m256i*>(dots);
-    for (int i = 0; i < kVectorsOfTile; ++i)
-      _mm256_storeu_si256(out + i, _mm256_add_epi32(sums[0][i], sums[1][i]));
-  }
-}
-
+#if POLAR_SIMD_AVX2 || POLAR_SIMD_NEON
+// In headers of their own.
 #elif POLAR_SIMD_SCALAR
 
 /// Dot products of a row with a query tile's 16 queries.
