@@ -121,18 +121,4 @@ inline constexpr BuiltKind kBuiltKinds[] = {
     {"PCA40,Polar2,Refine(Polar8)", false},
 };
 
-/// A file, by index or builder, of the same rows as another in other calls: the same bytes, or all
-/// but one of a hundred where rows may be rounded otherwise.
-inline void check_same_rows(const BuiltKind& kind, const std::string& file,
-                            const std::string& expected) {
-  if (!kind.may_round()) {
-    CHECK((file == expected));
-    return;
-  }
-  REQUIRE(file.size() == expected.size());
-  size_t differing = 0;
-  for (size_t i = 0; i < file.size(); ++i) differing += file[i] != expected[i] ? 1 : 0;
-  CHECK(differing <= file.size() / 100);
-}
-
 }  // namespace polarquant::test

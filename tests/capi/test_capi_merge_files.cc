@@ -43,7 +43,7 @@ void check_equals_one_index(const BuiltKind& kind, polar_metric metric, bool wit
   const IndexHandle whole = clone(trained);
   rows().add(whole, with_ids, 0, ends.back());
   save(whole, folder.file("whole"));
-  check_same_rows(kind, bytes_of(folder.file("merged")), bytes_of(folder.file("whole")));
+  CHECK((bytes_of(folder.file("merged")) == bytes_of(folder.file("whole"))));
   for (const int32_t mapped : {0, 1}) {
     const IndexHandle merged = load(folder.file("merged"), mapped);
     CHECK(polar_index_ntotal(merged.get()) == ends.back());
