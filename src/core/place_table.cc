@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "src/core/place_table.h"
 
-#include <random>
-
+#include "src/core/platform/platform.h"
 #include "src/core/random.h"
 
 namespace polarquant {
 
 uint64_t PlaceTable::hash_of(int64_t id) {
-  static const uint64_t seed = std::random_device()();
+  static const uint64_t seed = platform::random_number();
   return Random(seed, static_cast<uint64_t>(id)).next();
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <random>
 #include <system_error>
 
 #include "src/core/platform/platform.h"
@@ -40,11 +39,7 @@ void require_file_name(const std::string& path) {
 
 /// Short, so that a name is allowed wherever any is. Random, since process numbers are the same in
 /// containers that share a folder.
-std::string temporary_name() {
-  std::random_device random;
-  const uint64_t number = uint64_t{random()} << 32 | random();
-  return format_text(".polar-{:016x}", number);
-}
+std::string temporary_name() { return format_text(".polar-{:016x}", platform::random_number()); }
 
 /// The first temporary name that `take` takes.
 template <typename Take>

@@ -2,6 +2,7 @@
 // What differs between systems, and what it has in common.
 #include "src/core/platform/platform.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,15 @@ TEST_CASE("names in UTF-8 are paths, and back", "[core]") {
   CHECK(std::filesystem::file_size(path) == 4);
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path()))
     CHECK(platform::name_of(entry.path().filename()) == kName);
+}
+
+TEST_CASE("random numbers differ", "[core]") {
+  std::vector<uint64_t> numbers(1000);
+  for (uint64_t& number : numbers) number = platform::random_number();
+  std::sort(numbers.begin(), numbers.end());
+  CHECK(std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end());
+  CHECK(numbers.front() < uint64_t{1} << 62);
+  CHECK(numbers.back() > uint64_t{3} << 62);
 }
 
 TEST_CASE("a library that is not there is said to be so", "[core]") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ bool permits_amx_tiles() noexcept;
 /// How often this process has waited for a page of a mapped file; nullopt where that is not known.
 /// Windows counts pages that were in memory too.
 std::optional<long> page_waits() noexcept;
+
+/// Another number in every call and process, from the system. It opens no file where the system
+/// can do without: std::random_device may, and so fails when there are too many.
+uint64_t random_number();
 
 /// Why the system refused the last call of this thread. UTF-8.
 std::string system_error_text();

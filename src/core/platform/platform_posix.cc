@@ -3,16 +3,18 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <random>
 #include <system_error>
 
 #include "src/core/platform/platform.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -54,6 +56,13 @@ std::optional<long> page_waits() noexcept {
   rusage usage = {};
   if (getrusage(RUSAGE_SELF, &usage) != 0) return std::nullopt;
   return usage.ru_majflt;
+}
+
+uint64_t random_number() {
+  uint64_t number = 0;
+  if (getentropy(&number, sizeof number) == 0) return number;
+  std::random_device device;  // Linux before 3.17
+  return uint64_t{device()} << 32 | device();
 }
 
 std::string system_error_text() { return std::generic_category().message(errno); }

@@ -5,6 +5,7 @@
 // After windows.h, which it needs.
 #include <psapi.h>
 
+#include <random>
 #include <system_error>
 
 #include "src/core/platform/platform.h"
@@ -44,6 +45,12 @@ std::optional<long> page_waits() noexcept {
   if (K32GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters) == 0)
     return std::nullopt;
   return static_cast<long>(counters.PageFaultCount);
+}
+
+// rand_s in both standard libraries: no file.
+uint64_t random_number() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
 }
 
 std::string system_error_text() {

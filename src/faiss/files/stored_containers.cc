@@ -8,6 +8,7 @@
 #include "src/faiss/files/stored_polar.h"
 #include "src/faiss/foreign/stored_faiss.h"
 #include "src/faiss/index/containers.h"
+#include "src/faiss/index/row_normalization.h"
 
 namespace polarquant {
 namespace {
@@ -74,7 +75,7 @@ StoredIndex read_pre_transform(IndexReading& reading) {
   int dim = stored.head.dim;
   bool is_trained = true;
   for (uint32_t i = 0; i < count; ++i) {
-    chain.push_back(read_transform_section(reading));
+    chain.push_back(with_own_normalization(read_transform_section(reading)));
     require(chain.back()->d_in == dim, StatusCode::corrupt_data,
             "index file: transform {} takes {} dimensions; {} expected", i, chain.back()->d_in,
             dim);

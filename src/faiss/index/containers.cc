@@ -5,6 +5,7 @@
 #include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -18,6 +19,7 @@
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/row_normalization.h"
 #include "src/faiss/index/search_parameters.h"
 
 namespace polarquant {
@@ -312,6 +314,11 @@ bool replace_in_pre_transform(std::unique_ptr<::faiss::Index>& index,
                               const LeafReplacement& replacement) {
   auto* built = dynamic_cast<::faiss::IndexPreTransform*>(index.get());
   if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
+  for (::faiss::VectorTransform*& transform : built->chain) {
+    std::unique_ptr<::faiss::VectorTransform> owned(transform);
+    transform = nullptr;
+    transform = with_own_normalization(std::move(owned)).release();
+  }
   auto ours = std::make_unique<PreTransformOverPolar>(built->index);
   for (auto transform = built->chain.rbegin(); transform != built->chain.rend(); ++transform) {
     ours->prepend_transform(*transform);
