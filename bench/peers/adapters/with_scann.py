@@ -5,6 +5,7 @@
 import importlib.metadata
 import re
 
+import numpy as np
 import scann
 
 from adapters.adapter import Adapter
@@ -57,5 +58,7 @@ class Scann(Adapter):
 
     def search(self, queries, k):
         if len(queries) == 1:
-            return self._index.search(queries[0], final_num_neighbors=k, **self._params)[0][None]
+            # Fewer than k where its leaves have no more.
+            ids = self._index.search(queries[0], final_num_neighbors=k, **self._params)[0]
+            return np.pad(ids.astype(np.int64), (0, k - len(ids)), constant_values=-1)[None]
         return self._index.search_batched(queries, final_num_neighbors=k, **self._params)[0]
