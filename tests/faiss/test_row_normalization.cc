@@ -4,6 +4,7 @@
 
 #include <faiss/IndexPreTransform.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -13,7 +14,6 @@
 
 #include "polarquant/faiss.h"
 #include "src/core/random.h"
-#include "tests/faiss/stored_indexes.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {

@@ -315,8 +315,7 @@ bool replace_in_pre_transform(std::unique_ptr<::faiss::Index>& index,
   auto* built = dynamic_cast<::faiss::IndexPreTransform*>(index.get());
   if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
   for (::faiss::VectorTransform*& transform : built->chain) {
-    std::unique_ptr<::faiss::VectorTransform> owned(transform);
-    transform = nullptr;
+    std::unique_ptr<::faiss::VectorTransform> owned(std::exchange(transform, nullptr));
     transform = with_own_normalization(std::move(owned)).release();
   }
   auto ours = std::make_unique<PreTransformOverPolar>(built->index);

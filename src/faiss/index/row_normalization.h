@@ -15,7 +15,8 @@ namespace polarquant {
 struct RowNormalization final : ::faiss::NormalizationTransform {
   using NormalizationTransform::NormalizationTransform;
 
-  /// x, (n, d), to xt, (n, d). Rows of length 0 stay as they are. Ours by threads of the call.
+  /// x, (n, d), to xt, (n, d). Rows of length 0 stay as they are. Takes the threads that the
+  /// call has (core/call_threads.h).
   void apply_noalloc(idx_t n, const float* x, float* xt) const override;
 };
 
