@@ -5,8 +5,10 @@
 //
 // With ŷ = s·Rᵀû what the planes give of E, and the term that is stored beside s, a row is taken
 // for
-//   inner product and cosine: (1 + t)·C + ŷ, with t = ⟨C, E − ŷ⟩/‖C‖², so that ⟨C, x⟩ is exact;
-//   L2: C + ŷ, of squared length ‖C‖² + n, with n = ‖E‖² + 2⟨C, ŷ⟩, so that ‖E‖ is exact.
+//   inner product and cosine: (1 + t)·C + ŷ, with t = κ⟨C, E − ŷ⟩/‖C‖²;
+//   L2: C + ŷ, of squared length ‖C‖² + n, with n = ‖x‖² − ‖C‖² − 2κ⟨C, E − ŷ⟩.
+// Exact factors have κ = 1, so that ⟨C, x⟩, or ‖E‖, is exact, and the s that makes ⟨E, ŷ⟩ exact.
+// Balanced ones have a κ below it, and an s between this one and that which makes ‖ŷ‖ = ‖E‖.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,9 @@
 namespace polarquant {
 
 struct CodecKernels;
+
+/// κ of balanced factors.
+inline constexpr double kBalancedShare = .6875;
 
 /// Distances to all of some centroids.
 class CentroidFinder {

@@ -34,6 +34,7 @@
 namespace polarquant {
 
 class PlannedQuantizer;
+struct HeldOutRow;
 struct RowDirections;
 struct TrainedPlan;
 
@@ -223,6 +224,7 @@ class Codec {
     std::unique_ptr<Quantizer> quantizer;  // null: keep
     AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
     std::shared_ptr<const Centroids> centroids;
+    Shares shares;
     ShortFloat short_float = ShortFloat::wide16;
     SearchMargins search_margins;
     StateOrigin origin = StateOrigin::initial;
@@ -235,8 +237,12 @@ class Codec {
   void train_centroids_of(int64_t n, const float* x, Learned* learned) const;
   void train_with_centroids(int64_t n, const float* x, Learned* learned) const;
   void take_plan(TrainedPlan trained, Learned* learned) const;
+  void learn_shares(const std::vector<HeldOutRow>& rows, Learned* learned) const;
+  void require_shares() const;
   void measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
                        Learned* learned) const;
+  /// Calls with a codec of what was learned so far.
+  void with_learned(Learned* learned, const std::function<void(Codec& trained)>& measure) const;
   /// The centre that a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
   struct Centre {
     const float* vector;
@@ -263,6 +269,15 @@ class Codec {
   double centred(const float* input, const float* centre, double centre_norm2, float* v) const;
   double rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const;
   void require_codable(double norm) const;
+  /// A row whose planes are written: v is x−c, which may be 0, and decoded û. Both are the calling
+  /// thread's until it codes another row.
+  struct CodedRow {
+    Factors factors;   // all but the bias; a scale of 0: the row is its centre
+    double norm2 = 0;  // ‖x−c‖²
+    const float* v = nullptr;
+    const float* decoded = nullptr;
+  };
+  CodedRow code_row(const float* x, const Centre& centre, uint8_t* code) const;
   void encode_direction(const float* x, const Centre& centre, uint8_t* code) const;
   double alignment_of(const float* u, const float* decoded) const;
   double scale_of(double norm, const float* u, const float* decoded) const;
@@ -270,7 +285,12 @@ class Codec {
   std::vector<int32_t> nearest_centroids(int64_t n, const float* x, int threads) const;
   void find_nearest(const CentroidFinder& finder, int64_t n, const float* x, int threads,
                     int32_t* nearest) const;
-  float centroid_bias(Factors factors, const float* v, const float* decoded) const;
+  double stored_scale(Factors factors) const;
+  double along_centroid(const CodedRow& row) const;
+  double centroid_bias(const CodedRow& row) const;
+  bool has_balanced_factors() const { return factor_format_.stores_shares(); }
+  double least_error_gain(const float* decoded) const;
+  Shares most_shares() const;
   /// R·C, (dim).
   const float* rotated_centroid(int number) const {
     return rotated_centroids_.data() + static_cast<size_t>(number) * static_cast<size_t>(dim_);

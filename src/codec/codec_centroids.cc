@@ -9,6 +9,9 @@ namespace {
 
 /// Rows whose metric's input is in memory at a time.
 constexpr int64_t kRowsTogether = 16384;
+/// Of |t| and |n|, so that scores stay finite.
+constexpr double kMostTilt = 0x1p20;
+constexpr double kMostSquare = kMaxRowNorm * kMaxRowNorm;
 
 }  // namespace
 
@@ -47,21 +50,50 @@ void Codec::centroid_similarities(int64_t n, const float* x, float* out) const {
   centroid_finder().similarities(n, inputs.data(), out);
 }
 
-// t or n of centroids.h. v: E; decoded: û. By the scale as it is stored: what its rounding changes
-// along C is made up for.
-float Codec::centroid_bias(Factors factors, const float* v, const float* decoded) const {
+// ⟨C, E⟩.
+double Codec::along_centroid(const CodedRow& row) const {
+  return kernels_.dot_exact(centroids_->row(row.factors.centroid), row.v, dim_);
+}
+
+double Codec::stored_scale(Factors factors) const {
   uint8_t bytes[8];
   store_factors(factor_format_, factors, bytes);
-  const double scale = load_factors(factor_format_, bytes).scale;
-  const int number = factors.centroid;
-  const double along = scale * kernels_.dot_exact(rotated_centroid(number), decoded, dim_);
+  return load_factors(factor_format_, bytes).scale;
+}
+
+// t or n of centroids.h. By the scale as it is stored: what its rounding changes along C is made up
+// for.
+double Codec::centroid_bias(const CodedRow& row) const {
+  const int number = row.factors.centroid;
+  const double along =
+      stored_scale(row.factors) * kernels_.dot_exact(rotated_centroid(number), row.decoded, dim_);
   const double most = factor_format_.max_bias();
-  if (metric_ == Metric::l2)
-    return static_cast<float>(std::clamp(kernels_.dot_exact(v, v, dim_) + 2 * along, -most, most));
+  const bool balanced = has_balanced_factors();
+  if (metric_ == Metric::l2) {
+    double square = row.norm2 + 2 * along;
+    if (balanced) square += 2 * (1 - kBalancedShare) * (along_centroid(row) - along);
+    return std::clamp(square, -most, most);
+  }
   const double norm2 = centroids_->norm2(number);
   if (norm2 == 0) return 0;
-  const double tilt = (kernels_.dot_exact(centroids_->row(number), v, dim_) - along) / norm2;
-  return static_cast<float>(std::clamp(tilt, -most, most));
+  const double tilt = (along_centroid(row) - along) / norm2;
+  return std::clamp((balanced ? kBalancedShare : 1) * tilt, -most, most);
+}
+
+Shares Codec::most_shares() const {
+  const double most_scale = factor_format_.max_scale();
+  const double most_share = centroid_bits(factor_format_.form)->most_share();
+  if (metric_ != Metric::l2) return {0, static_cast<float>(kMostTilt / (most_share * most_scale))};
+  return {static_cast<float>(kMostSquare / (most_scale * most_scale)),
+          static_cast<float>(kMostSquare / (most_share * most_scale))};
+}
+
+// What s is multiplied by for the least error. An exact s is too long by 1/(1−D), a balanced one by
+// the root of this times √dim/‖û‖.
+double Codec::least_error_gain(const float* decoded) const {
+  const double gain = 1 - mse();
+  if (!has_balanced_factors()) return gain;
+  return std::sqrt(gain * std::sqrt(kernels_.dot_exact(decoded, decoded, dim_) / dim_));
 }
 
 // û becomes R of the row.
@@ -69,7 +101,8 @@ void Codec::add_centroid(const Factors& factors, Reconstruction kind, float* y) 
   // Any bytes are a code.
   const int number = std::min(factors.centroid, centroids_->count() - 1);
   const bool unbiased = kind == Reconstruction::unbiased;
-  const float scale = unbiased ? factors.scale : static_cast<float>(factors.scale * (1 - mse()));
+  const float scale =
+      unbiased ? factors.scale : static_cast<float>(factors.scale * least_error_gain(y));
   const float gain = unbiased && metric_ != Metric::l2 ? 1 + factors.bias : 1;
   const float* centroid = rotated_centroid(number);
   for (int j = 0; j < dim_; ++j) y[j] = gain * centroid[j] + scale * y[j];

@@ -21,7 +21,7 @@ constexpr int64_t kRowsPerTask = 64;
 constexpr double kAlignmentFloor = 0.25;
 // x−c shorter than this share of ‖c‖ is the rounding of float inputs: x is the centre.
 constexpr double kCentreRounding = 0x1p-22;
-// Of ‖E‖ where its square is stored in 8 bits (centroids.h).
+// Of ‖E‖ where its square is stored in 8 bits: exact factors (centroids.h).
 constexpr double kMostUnitsOfSquare = 16;
 
 }  // namespace
@@ -47,7 +47,8 @@ double Codec::least_norm() const { return norm_unit() * factor_format_.min_norm_
 double Codec::most_norm() const {
   double units = has_factors() ? factor_format_.max_norm_units() : FactorFormat().max_norm_units();
   // n is a square.
-  if (spec_.centroids > 0 && metric_ == Metric::l2) units = kMostUnitsOfSquare;
+  if (spec_.centroids > 0 && metric_ == Metric::l2 && !has_balanced_factors())
+    units = kMostUnitsOfSquare;
   return std::min(kMaxRowNorm, norm_unit() * units);
 }
 
@@ -103,12 +104,16 @@ double Codec::alignment_of(const float* u, const float* decoded) const {
 // alignment was raised to the least one, or the row has hardly anything where there are bits.
 double Codec::scale_of(double norm, const float* u, const float* decoded) const {
   const double root_dim = std::sqrt(static_cast<double>(dim_));
-  return std::clamp<double>(norm / (root_dim * alignment_of(u, decoded)),
-                            factor_format_.min_scale(), factor_format_.max_scale());
+  double scale = norm / (root_dim * alignment_of(u, decoded));
+  if (has_balanced_factors()) {
+    const double length = std::sqrt(kernels_.dot_exact(decoded, decoded, dim_));
+    if (length > 0) scale = std::sqrt(scale * norm / length);
+  }
+  return std::clamp<double>(scale, factor_format_.min_scale(), factor_format_.max_scale());
 }
 
-// docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim) and b.
-void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code) const {
+// docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim).
+Codec::CodedRow Codec::code_row(const float* x, const Centre& centre, uint8_t* code) const {
   thread_local AlignedVector<float> scratch;
   scratch.resize(3 * static_cast<size_t>(dim_));
   float* v = scratch.data();
@@ -116,28 +121,29 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
   float* decoded = u + dim_;
   metric_input(x, u);
   std::fill_n(code, layout_.group_bytes, uint8_t{0});
-  uint8_t* stored = code + quantizer_->code_bytes();
-  const double norm = std::sqrt(centred(u, centre.vector, centre.norm2, v));
+  CodedRow row = {{0, 0, centre.centroid}, centred(u, centre.vector, centre.norm2, v), v, decoded};
+  const double norm = std::sqrt(row.norm2);
   require_codable(norm);
-  Factors factors;
-  factors.centroid = centre.centroid;
-  if (norm == 0 || norm < least_norm()) {
-    store_factors(factor_format_, factors, stored);
-    return;
-  }
+  if (norm == 0 || norm < least_norm()) return row;
   const double to_direction = std::sqrt(static_cast<double>(dim_)) / norm;
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
   rotation_.apply(u);
   quantizer_->encode_and_decode(u, code, decoded);
+  row.factors.scale = static_cast<float>(scale_of(norm, u, decoded));
+  return row;
+}
 
-  factors.scale = static_cast<float>(scale_of(norm, u, decoded));
-  if (centroids_ != nullptr) {
-    factors.bias = centroid_bias(factors, v, decoded);
-  } else {
-    factors.bias = static_cast<float>(
-        metric_ == Metric::l2 ? norm
-                              : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_));
+void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code) const {
+  const CodedRow row = code_row(x, centre, code);
+  Factors factors = row.factors;
+  if (factors.scale != 0) {
+    factors.bias = static_cast<float>(centroids_ != nullptr ? centroid_bias(row)
+                                      : metric_ == Metric::l2
+                                          ? std::sqrt(row.norm2)
+                                          : centre.bias_scale *
+                                                kernels_.dot_exact(centre.vector, row.v, dim_));
   }
+  uint8_t* stored = code + quantizer_->code_bytes();
   // False only where a state's tables, which may come from a file, give scales that no training
   // gives.
   require(store_factors(factor_format_, factors, stored), StatusCode::corrupt_data,

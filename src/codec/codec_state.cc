@@ -17,9 +17,6 @@
 namespace polarquant {
 namespace {
 
-// Factors have 16 bits each up to this many half bits a dimension: 4 bits.
-constexpr int kShortFactorTwiceBits = 8;
-
 const Spec& checked(const Spec& spec, int dim, Metric metric) {
   require(dim >= 1 && dim <= kMaxDim, StatusCode::bad_argument, "dim: {} is not allowed; 1 to {}",
           dim, kMaxDim);
@@ -44,20 +41,20 @@ int exponent_at_least(double positive) {
 
 /// centre_norm: of the centre, or the longest of the centroids.
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
-                              double centre_norm, ShortFloat short_float) {
+                              double centre_norm, ShortFloat short_float, const Shares& shares) {
   FactorFormat format;
   format.has_centroid = spec.centroids > 0;
-  if (spec.family == CodecFamily::bytes) {
-    format.form = FactorForm::float8;
-  } else if (twice_bits_of(spec) > kShortFactorTwiceBits) {
-    format.form = FactorForm::float32;
-  } else {
-    format.form = short_float == ShortFloat::wide16 ? FactorForm::wide16 : FactorForm::float16;
-  }
+  format.form = factor_form_of(spec);
+  if (format.form == FactorForm::wide16 && short_float == ShortFloat::float16)
+    format.form = FactorForm::float16;
   format.signed_bias = metric != Metric::l2;
   // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
   const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
   format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
+  if (format.stores_shares()) {
+    format.shares = shares;
+    return format;
+  }
   // |⟨c, x−c⟩| ≤ ‖c‖·‖x−c‖; for L2 the term is ‖x−c‖ itself.
   int bias_exponent = unit_exponent;
   if (metric != Metric::l2 && centre_norm > 0) {
@@ -173,8 +170,8 @@ void Codec::adopt(Learned learned) {
     short_float_ = learned.short_float;
     quantizer_->set_short_float(short_float_);
     if (has_factors()) {
-      factor_format_ =
-          factor_format_of(spec_, dim_, metric_, unit_exponent_, most_centre_norm, short_float_);
+      factor_format_ = factor_format_of(spec_, dim_, metric_, unit_exponent_, most_centre_norm,
+                                        short_float_, learned.shares);
       layout_.group_bytes += factor_format_.bytes();
     }
     if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
@@ -206,7 +203,11 @@ bool Codec::has_wide_floats() const {
 std::string Codec::difference(const Codec& other) const {
   if (state_id_ == other.state_id_) return "";
   if (!(spec_ == other.spec_)) {
-    return format_text("spec ({} and {})", print_spec(spec_), print_spec(other.spec_));
+    const std::string name = print_spec(spec_);
+    if (name != print_spec(other.spec_))
+      return format_text("spec ({} and {})", name, print_spec(other.spec_));
+    const auto version = [](const Codec& codec) { return codec.format_version(); };
+    return format_text("format version ({} and {})", version(*this), version(other));
   }
   if (dim_ != other.dim_) return format_text("dim ({} and {})", dim_, other.dim_);
   if (metric_ != other.metric_) {

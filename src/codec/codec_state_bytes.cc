@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The bytes of a codec's state (docs/format.md, "Codec state").
+#include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -12,13 +13,14 @@ namespace polarquant {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
-constexpr uint32_t kFormatVersion = 5;
-// The first versions with a basis, margins of searches, flags, which tell of wide16, and codes of
-// a number of bytes (PolarB…), with or without centroids.
+constexpr uint32_t kFormatVersion = 6;
+// The first versions with a basis, margins of searches, flags, which tell of wide16, codes of a
+// number of bytes (PolarB…), with or without centroids, and balanced factors of the former.
 constexpr uint32_t kFormatVersionOfBasis = 2;
 constexpr uint32_t kFormatVersionOfMargins = 3;
 constexpr uint32_t kFormatVersionOfFlags = 4;
 constexpr uint32_t kFormatVersionOfBytes = 5;
+constexpr uint32_t kFormatVersionOfBalance = 6;
 constexpr uint32_t kFlagWideFloats = 1;
 constexpr uint32_t kFlagMargins = 2;
 constexpr size_t kChecksumBytes = 8;
@@ -75,8 +77,19 @@ SearchMargins load_margins(ByteReader& in) {
 
 }  // namespace
 
+void Codec::require_shares() const {
+  const Shares& shares = factor_format_.shares;
+  const Shares most = most_shares();
+  require(shares.square >= 0 && shares.square <= most.square && shares.step >= FLT_MIN &&
+              shares.step <= most.step,
+          StatusCode::corrupt_data,
+          "shares: {} and {} are not allowed; 0 to {:.6g}, and above 0 to {:.6g}", shares.square,
+          shares.step, most.square, most.step);
+}
+
 // The oldest version that can hold the state.
 uint32_t Codec::format_version() const {
+  if (has_balanced_factors()) return kFormatVersionOfBalance;
   if (spec_.family == CodecFamily::bytes) return kFormatVersionOfBytes;
   if (has_wide_floats()) return kFormatVersionOfFlags;
   if (search_margins_ != SearchMargins{}) return kFormatVersionOfMargins;
@@ -99,6 +112,10 @@ std::vector<uint8_t> Codec::state_body() const {
   if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
   if (spec_.centroids > 0)
     out.put_array(centroids_ != nullptr ? centroids_->rows() : std::vector<float>());
+  if (has_balanced_factors() && centroids_ != nullptr) {
+    out.put<float>(factor_format_.shares.square);
+    out.put<float>(factor_format_.shares.step);
+  }
   if (margins) {
     out.put<float>(search_margins_.sketch);
     out.put<float>(search_margins_.next);
@@ -177,8 +194,11 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes,
           kWhat, centre.size(), dim);
   require_centre(centre, StatusCode::corrupt_data);
   try {
-    auto codec = std::make_unique<Codec>(parse_spec(spec_text), static_cast<int>(dim),
-                                         static_cast<Metric>(metric), options);
+    Spec spec = parse_spec(spec_text);
+    if (spec.centroids > 0 && version < kFormatVersionOfBalance)
+      spec.centroid_factors = CentroidFactors::exact;
+    auto codec =
+        std::make_unique<Codec>(spec, static_cast<int>(dim), static_cast<Metric>(metric), options);
     codec->use_kernels(kernels);
     Learned learned;
     learned.centre = centre;
@@ -188,11 +208,14 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes,
     learned.quantizer->load_tables(in);
     if (codec->spec_.rotation == RotationKind::pca)
       learned.basis = load_basis(in, codec->dim_, version);
-    require((codec->spec_.family == CodecFamily::bytes) == (version == kFormatVersionOfBytes),
+    require((codec->spec_.family == CodecFamily::bytes) == (version >= kFormatVersionOfBytes) &&
+                codec->has_balanced_factors() == (version >= kFormatVersionOfBalance),
             StatusCode::corrupt_data, "{}: of format version {}, but {}", kWhat, version,
             spec_text);
     if (codec->spec_.centroids > 0)
       learned.centroids = load_centroids(in, codec->spec_, codec->dim_);
+    if (codec->has_balanced_factors() && learned.centroids != nullptr)
+      learned.shares = {in.get<float>("shares"), in.get<float>("shares")};
     require(codec->spec_.centroids == 0 ||
                 (learned.centroids != nullptr) == learned.quantizer->is_trained(),
             StatusCode::corrupt_data, "{}: a plan without centroids, or the other way round",
@@ -207,6 +230,7 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes,
             "{}: of format version {}, but {} has no 16-bit floats", kWhat, version, spec_text);
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));
+    if (codec->has_balanced_factors() && codec->is_trained()) codec->require_shares();
     return codec;
   } catch (const Error& error) {
     if (error.code() == StatusCode::corrupt_data) throw;

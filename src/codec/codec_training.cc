@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a codec learns from rows: centre, unit, tables, margins.
+// What a codec learns from rows: centre, unit, tables, margins. codec_centroid_training.cc has what
+// those about centroids learn.
 #include <cmath>
 #include <utility>
 
@@ -11,13 +12,6 @@
 #include "src/core/work_progress.h"
 
 namespace polarquant {
-namespace {
-
-/// Of the time that training takes, about.
-constexpr double kShareOfCentroids = .8;
-
-}  // namespace
-
 void Codec::require_finite_rows(int64_t n, const float* x) const {
   for (int64_t row = 0; row < n; ++row, x += dim_) {
     require_finite(x, dim_, "x", row);
@@ -83,23 +77,6 @@ void Codec::take_plan(TrainedPlan trained, Learned* learned) const {
   learned->basis = std::move(trained.basis);
 }
 
-// The codec's centroids, and the unit of what is left about them. Rows that plans are judged by are
-// not learned from.
-void Codec::train_centroids_of(int64_t n, const float* x, Learned* learned) const {
-  const WorkStage stage(0, kShareOfCentroids);
-  std::vector<float> inputs;
-  inputs.reserve(checked_mul(learned->typical.count(n), static_cast<size_t>(dim_), "n x dim"));
-  AlignedVector<float> input(static_cast<size_t>(dim_));
-  for (int64_t row = 0; row < n; ++row) {
-    if (!learned->typical.has(row) || is_held_out(row, n)) continue;
-    metric_input(x + row * dim_, input.data());
-    inputs.insert(inputs.end(), input.begin(), input.end());
-  }
-  const int64_t count = std::ssize(inputs) / dim_;
-  learned->centroids = std::make_shared<const Centroids>(
-      dim_, train_centroids(count, dim_, inputs.data(), spec_.centroids, seed_, kernels_));
-}
-
 // Everything is borrowed.
 RowDirections Codec::row_directions(const std::vector<float>& centre, double centre_norm2,
                                     int64_t n, const float* x) const {
@@ -115,29 +92,6 @@ RowDirections Codec::row_directions(const Centroids& centroids, const std::vecto
             return direction_of(x + row * dim_, centroids.row(centroid), centroids.norm2(centroid),
                                 to);
           }};
-}
-
-void Codec::train_with_centroids(int64_t n, const float* x, Learned* learned) const {
-  train_centroids_of(n, x, learned);
-  const WorkStage stage(kShareOfCentroids, 1);
-  const Centroids& centroids = *learned->centroids;
-  const auto finder =
-      kernels_.make_centroid_finder(centroids.count(), dim_, centroids.rows().data());
-  std::vector<int32_t> nearest(static_cast<size_t>(n));
-  find_nearest(*finder, n, x, 0, nearest.data());
-  double sum = 0;
-  int64_t count = 0;
-  AlignedVector<float> u(static_cast<size_t>(dim_));
-  for (int64_t row = 0; row < n; ++row) {
-    if (!learned->typical.has(row) || !is_held_out(row, n)) continue;
-    const int centroid = nearest[static_cast<size_t>(row)];
-    sum += residual(x + row * dim_, centroids.row(centroid), centroids.norm2(centroid), u.data());
-    ++count;
-  }
-  if (learn_unit_ && count > 0)
-    learned->unit_exponent = unit_exponent_for(std::sqrt(sum / static_cast<double>(count)));
-  const RowDirections directions = row_directions(centroids, nearest, x);
-  take_plan(train_plan_of_bytes(directions, quantizer_->code_bytes(), seed_, kernels_), learned);
 }
 
 void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
@@ -184,10 +138,9 @@ double Codec::drift(int64_t n, const float* x) const {
   return now.error / planned()->errors().error;
 }
 
-// A codec of its own has what was learned meanwhile: a failure changes nothing here. Few of the
-// rows' nearest ones say how wide a margin is: those of one row far out would be most of them.
-void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
-                            Learned* learned) const {
+// A codec of its own has what was learned meanwhile: a failure changes nothing here.
+void Codec::with_learned(Learned* learned,
+                         const std::function<void(Codec& trained)>& measure) const {
   CodecOptions options;
   options.seed = seed_;
   Codec trained(spec_, dim_, metric_, options);
@@ -197,18 +150,28 @@ void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& mea
                  std::move(learned->quantizer),
                  learned->basis,
                  learned->centroids,
+                 learned->shares,
                  learned->short_float,
                  learned->search_margins,
                  learned->origin,
                  {}});
+  measure(trained);
+  learned->quantizer = std::move(trained.quantizer_);
+}
+
+// Few of the rows' nearest ones say how wide a margin is: those of one row far out would be most of
+// them.
+void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
+                            Learned* learned) const {
   std::vector<float> typical;
   for (int64_t row = 0; row < n && !learned->typical.all(); ++row) {
     const float* from = x + row * dim_;
     if (learned->typical.has(row)) typical.insert(typical.end(), from, from + dim_);
   }
   const bool all = learned->typical.all();
-  learned->search_margins = measure(trained, learned->typical.count(n), all ? x : typical.data());
-  learned->quantizer = std::move(trained.quantizer_);
+  with_learned(learned, [&](Codec& trained) {
+    learned->search_margins = measure(trained, learned->typical.count(n), all ? x : typical.data());
+  });
 }
 
 void Codec::train(int64_t n, const float* x, const MeasureMargins& measure) {

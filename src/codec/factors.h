@@ -2,7 +2,8 @@
 // The numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
 // estimate of an inner product unbiased, and an exact term b that needs no code. Stored in 8 bits
 // each for codes of few bytes (PolarB…), in 16 up to 4 bits a dimension and as float32 above, in
-// units of a power of two. Codes about one of many centroids have its number before them.
+// units of a power of two. Codes about one of many centroids have its number before them, and all
+// three in 24 bits up to 4,096 centroids.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,33 @@ enum class FactorForm : uint8_t {
   float16,  // of states before format 4
   wide16,   // b has a sign for inner product and cosine
   float32,
-  float8  // as wide16
+  float8,  // as wide16
+  // A centroid's number, s, and b as a multiple of s in even steps: see CentroidBits.
+  centroid24,
+  centroid32
+};
+
+/// Where centroid24 and centroid32 have their parts, from the lowest bit of 3 or 4 bytes on.
+struct CentroidBits {
+  int number;
+  int scale;  // a float of 4 exponent bits, as float8
+  int share;  // two's complement
+  constexpr int most_share() const { return (1 << (share - 1)) - 1; }
+};
+inline constexpr CentroidBits kCentroid24 = {12, 7, 5};
+inline constexpr CentroidBits kCentroid32 = {16, 8, 8};
+/// Null in other forms.
+constexpr const CentroidBits* centroid_bits(FactorForm form) {
+  if (form == FactorForm::centroid24) return &kCentroid24;
+  return form == FactorForm::centroid32 ? &kCentroid32 : nullptr;
+}
+
+/// How forms with a centroid have b: as s·(square·s + step·k), k what is stored. Measured in
+/// training; square is 0 but for L2, where it is about ‖E‖²/s².
+struct Shares {
+  float square = 0;
+  float step = 1;
+  bool operator==(const Shares&) const = default;
 };
 
 /// How factors are stored, and the powers of two they are divided by.
@@ -34,10 +61,14 @@ struct FactorFormat {
   bool signed_bias = true;
   float scale_unit = 1;
   float bias_unit = 1;
-  /// Whether two bytes with the number of a centroid come first.
+  /// Whether a code has the number of a centroid: in forms for it, or in two bytes before float8.
   bool has_centroid = false;
+  Shares shares = {};
 
   size_t bytes() const;
+  /// Of codes of few bytes, which are scored without bounds by signs.
+  bool is_of_few_bytes() const { return form == FactorForm::float8 || stores_shares(); }
+  bool stores_shares() const { return centroid_bits(form) != nullptr; }
   /// Lengths ‖x−c‖ in units: shorter rows are coded as 0, longer ones are refused.
   double min_norm_units() const;
   double max_norm_units() const;
@@ -49,7 +80,8 @@ struct FactorFormat {
 
 /// Writes factors in `format.bytes()` bytes. False when a value is outside what the format holds to
 /// at least 8 bits (float16: 2^-16 to 65504 units for the scale, up to 65504 units for the bias;
-/// wide16: 2^-63 and 2^64); nothing is written then. A scale of 0 is always in range.
+/// wide16: 2^-63 and 2^64); nothing is written then. Forms with a centroid take the nearest bias
+/// that they hold. A scale of 0 is always in range.
 bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept;
 Factors load_factors(const FactorFormat& format, const uint8_t* in) noexcept;
 

@@ -165,6 +165,8 @@ std::vector<int> parse_scalar(const Body& body) {
   return {parse_bits(body, body.text.substr(kScalar.size()), 2, 8)};
 }
 
+/// Up to here factors are short, above they are float32 (docs/codec.md, "Factors").
+constexpr int kShortFactorTwiceBits = 8;
 /// The least bytes: both factors and one byte of a code, which is 8 pairs.
 constexpr int kLeastBytes = 3;
 /// With more bytes a dimension the short factors would be what is lost (docs/codec.md, "Factors").
@@ -181,7 +183,9 @@ std::vector<int> parse_bytes(const Body& body) {
 }
 
 int most_bytes(const Spec& spec, int dim) {
-  return std::max(dim / kDimsPerByte, kLeastBytes + 1) + static_cast<int>(factor_bytes_of(spec));
+  // As with exact factors, so that no name depends on these.
+  const auto factors = static_cast<int>(spec.centroids > 0 ? sizeof(uint32_t) : sizeof(uint16_t));
+  return std::max(dim / kDimsPerByte, kLeastBytes + 1) + factors;
 }
 
 std::unique_ptr<Quantizer> make_bytes(const Spec& spec, int dim) {
@@ -370,9 +374,19 @@ int twice_bits_of(const Spec& spec) {
 
 size_t factor_bytes_of(const Spec& spec) {
   FactorFormat format;
-  format.form = FactorForm::float8;
+  format.form = factor_form_of(spec);
   format.has_centroid = spec.centroids > 0;
   return format.bytes();
+}
+
+FactorForm factor_form_of(const Spec& spec) {
+  if (spec.family == CodecFamily::bytes) {
+    if (spec.centroids == 0 || spec.centroid_factors == CentroidFactors::exact)
+      return FactorForm::float8;
+    return spec.centroids <= 1 << kCentroid24.number ? FactorForm::centroid24
+                                                     : FactorForm::centroid32;
+  }
+  return twice_bits_of(spec) > kShortFactorTwiceBits ? FactorForm::float32 : FactorForm::wide16;
 }
 
 Spec untrained_counterpart(const Spec& spec) {

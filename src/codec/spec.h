@@ -10,10 +10,17 @@
 #include <string_view>
 #include <vector>
 
+#include "src/codec/factors.h"
 #include "src/codec/quantizer.h"
 #include "src/codec/rotation.h"
 
 namespace polarquant {
+
+/// How the factors of codes about centroids are made and stored (factors.h, centroids.h).
+enum class CentroidFactors : uint8_t {
+  exact,    // of states before format 6
+  balanced  // what finds most of the nearest rows
+};
 
 enum class CodecFamily { trellis, byte, residual, bytes, tree, pair, pair_group, scalar };
 
@@ -28,6 +35,8 @@ struct Spec {
   bool online = false;
   /// Only PolarB: how many centroids rows are coded about; 0: their mean.
   int centroids = 0;
+  /// Of these: no part of the name, since names are for new codecs.
+  CentroidFactors centroid_factors = CentroidFactors::balanced;
 
   bool operator==(const Spec&) const = default;
 };
@@ -43,6 +52,8 @@ bool looks_like_spec(std::string_view text);
 int twice_bits_of(const Spec& spec);
 /// Bytes of the factors, and of the centroid's number, of a code of the family `bytes`.
 size_t factor_bytes_of(const Spec& spec);
+/// How a new codec with factors stores them.
+FactorForm factor_form_of(const Spec& spec);
 inline constexpr int kMostCentroids = 65536;
 /// For a trained code, the one whose bytes it has; for others, and where there is none, the code
 /// itself.

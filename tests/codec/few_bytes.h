@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,20 @@ inline std::vector<float> lumpy_rows(int64_t n, uint64_t seed) {
   return rows;
 }
 
-/// Trained on 1000 of these, once for each name and metric.
-inline std::unique_ptr<Codec> few_bytes_codec(const std::string& spec, Metric metric) {
-  static std::map<std::pair<std::string, Metric>, std::vector<uint8_t>> trained;
-  std::vector<uint8_t>& state = trained[{spec, metric}];
+/// Of a new codec, or of one whose state is older.
+inline Spec few_bytes_spec(const std::string& name, CentroidFactors factors) {
+  Spec spec = parse_spec(name);
+  if (spec.centroids > 0) spec.centroid_factors = factors;
+  return spec;
+}
+
+/// Trained on 1000 of these, once for each name, metric and kind of factors.
+inline std::unique_ptr<Codec> few_bytes_codec(const std::string& spec, Metric metric,
+                                              CentroidFactors factors = CentroidFactors::balanced) {
+  static std::map<std::tuple<std::string, Metric, CentroidFactors>, std::vector<uint8_t>> trained;
+  std::vector<uint8_t>& state = trained[{spec, metric, factors}];
   if (state.empty()) {
-    Codec codec(parse_spec(spec), kFewDim, metric, {});
+    Codec codec(few_bytes_spec(spec, factors), kFewDim, metric, {});
     codec.train(1000, lumpy_rows(1000, 1).data());
     state = codec.save_state();
   }

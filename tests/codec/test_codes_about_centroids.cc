@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -20,13 +21,16 @@ using namespace polarquant::test;
 namespace {
 
 constexpr Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
+constexpr CentroidFactors kBothFactors[] = {CentroidFactors::exact, CentroidFactors::balanced};
 
 /// What a code stands for, by its parts: C, ŷ = s·Rᵀû, and t or n.
 struct Parts {
   int centroid;
   std::vector<double> c;
   std::vector<double> y;
+  double scale;
   double bias;
+  double least_error_gain;  // of ŷ
 
   Parts(const Codec& codec, CodeRows codes, int64_t row) {
     const auto dim = static_cast<size_t>(codec.dim());
@@ -37,7 +41,14 @@ struct Parts {
     const Factors factors =
         load_factors(codec.factor_format(), code + codec.quantizer().code_bytes());
     centroid = factors.centroid;
+    scale = factors.scale;
     bias = factors.bias;
+    least_error_gain = 1 - codec.mse();
+    if (codec.spec().centroid_factors == CentroidFactors::balanced) {
+      const std::vector<double> direction = wide(decoded);
+      const double length = std::sqrt(dot(direction, direction) / codec.dim());
+      least_error_gain = std::sqrt(least_error_gain * length);
+    }
     const float* from = codec.centroids()->row(centroid);
     c.assign(from, from + dim);
     for (const float value : decoded) y.push_back(double{factors.scale} * value);
@@ -90,11 +101,12 @@ TEST_CASE("the code has the nearest centroid's number", "[centroids]") {
   }
 }
 
-TEST_CASE("a row's inner product with its centroid is exact but for 8 bits of t", "[centroids]") {
+TEST_CASE("exact factors: a row's inner product with its centroid is exact but for 8 bits of t",
+          "[centroids]") {
   const std::vector<float> x = lumpy_rows(200, 3);
   for (const Metric metric : {Metric::inner_product, Metric::cosine}) {
     CAPTURE(static_cast<int>(metric));
-    const auto codec = few_bytes_codec("PolarB10-km32", metric);
+    const auto codec = few_bytes_codec("PolarB10-km32", metric, CentroidFactors::exact);
     const std::vector<uint8_t> codes = codes_of(*codec, x);
     double with = 0;
     double without = 0;
@@ -114,9 +126,10 @@ TEST_CASE("a row's inner product with its centroid is exact but for 8 bits of t"
   }
 }
 
-TEST_CASE("L2 distances have the row's distance to its centroid exactly", "[centroids]") {
+TEST_CASE("exact factors: L2 distances have the row's distance to its centroid exactly",
+          "[centroids]") {
   const std::vector<float> x = lumpy_rows(200, 3);
-  const auto codec = few_bytes_codec("PolarB10-km32", Metric::l2);
+  const auto codec = few_bytes_codec("PolarB10-km32", Metric::l2, CentroidFactors::exact);
   const std::vector<uint8_t> codes = codes_of(*codec, x);
   double with = 0;
   double without = 0;
@@ -139,13 +152,77 @@ TEST_CASE("L2 distances have the row's distance to its centroid exactly", "[cent
   CHECK(with < without);
 }
 
+TEST_CASE("balanced factors: s is between the two it could be, and t or n keep a share",
+          "[centroids]") {
+  constexpr int64_t kRows = 400;
+  const std::vector<float> x = lumpy_rows(kRows, 3);
+  for (const Metric metric : kMetrics) {
+    CAPTURE(static_cast<int>(metric));
+    const auto codec = few_bytes_codec("PolarB10-km32", metric);
+    const FactorFormat& format = codec->factor_format();
+    REQUIRE(format.form == FactorForm::centroid24);
+    const std::vector<uint8_t> codes = codes_of(*codec, x);
+    int beyond = 0;
+    for (int64_t row = 0; row < kRows; ++row) {
+      CAPTURE(row);
+      const Parts parts(*codec, {codes.data(), kRows}, row);
+      std::vector<double> e = as_metric_sees(metric, row_of(x, row));
+      for (size_t j = 0; j < e.size(); ++j) e[j] -= parts.c[j];
+      const double norm2 = dot(e, e);
+      // In units of s; rotated, since only the first coordinates have bits.
+      std::vector<double> direction = parts.y;
+      for (double& value : direction) value /= parts.scale;
+      std::vector<float> coded(e.begin(), e.end());
+      codec->rotation().apply(coded.data());
+      std::fill(coded.begin() + codec->quantizer().scaled_dims(kFewDim), coded.end(), 0.0F);
+      const double coded2 = dot(wide(coded), wide(coded));
+      const double exact = coded2 / dot(e, direction);
+      const double keeps_length = std::sqrt(norm2 / dot(direction, direction));
+      // Half a step of the mantissa's 3 bits.
+      REQUIRE(parts.scale == Approx(std::sqrt(exact * keeps_length)).epsilon(.07));
+
+      const double unseen = dot(parts.c, e) - dot(parts.c, parts.y);
+      const double norm2_of_c = dot(parts.c, parts.c);
+      const double wanted = metric == Metric::l2
+                                ? norm2 + 2 * dot(parts.c, e) - 2 * kBalancedShare * unseen
+                                : kBalancedShare * unseen / norm2_of_c;
+      const double square = format.shares.square;
+      const double step = parts.scale * double{format.shares.step};
+      if (metric != Metric::l2) REQUIRE(square == 0);
+      if (std::fabs(wanted - square * parts.scale * parts.scale) >
+          kCentroid24.most_share() * step) {
+        ++beyond;
+      } else {
+        REQUIRE(std::fabs(parts.bias - wanted) <= .51 * step);
+      }
+    }
+    // The step is such that one row of 16,000 is, of normal ones.
+    CHECK(beyond < kRows / 50);
+  }
+}
+
+TEST_CASE("more than 4,096 centroids have longer numbers and finer factors", "[centroids]") {
+  Spec spec = parse_spec("PolarB10-km4096");
+  CHECK(factor_bytes_of(spec) == 3);
+  CHECK(factor_form_of(spec) == FactorForm::centroid24);
+  spec.centroids = 4097;
+  CHECK(factor_bytes_of(spec) == 4);
+  CHECK(factor_form_of(spec) == FactorForm::centroid32);
+  spec.centroid_factors = CentroidFactors::exact;
+  CHECK(factor_bytes_of(spec) == 4);
+  CHECK(factor_form_of(spec) == FactorForm::float8);
+}
+
 TEST_CASE("decode and score say what a code's parts do", "[centroids]") {
   const std::vector<float> x = lumpy_rows(100, 3);
   const std::vector<float> queries = lumpy_rows(5, 4);
   for (const Metric metric : kMetrics) {
-    for (const char* spec : {"PolarB10-km32", "PolarB6-km7", "PolarB16-km2"}) {
-      CAPTURE(static_cast<int>(metric), spec);
-      const auto codec = few_bytes_codec(spec, metric);
+    for (const auto& [spec, factors] : {std::pair("PolarB10-km32", CentroidFactors::balanced),
+                                        std::pair("PolarB6-km7", CentroidFactors::balanced),
+                                        std::pair("PolarB16-km2", CentroidFactors::balanced),
+                                        std::pair("PolarB10-km32", CentroidFactors::exact)}) {
+      CAPTURE(static_cast<int>(metric), spec, static_cast<int>(factors));
+      const auto codec = few_bytes_codec(spec, metric, factors);
       const std::vector<uint8_t> codes = codes_of(*codec, x);
       for (int64_t row = 0; row < 100; ++row) {
         const Parts parts(*codec, {codes.data(), 100}, row);
@@ -157,7 +234,7 @@ TEST_CASE("decode and score say what a code's parts do", "[centroids]") {
           // R is of 15 bits a number.
           REQUIRE(unbiased[j] == Approx(expected[j]).margin(2e-4 * length));
           REQUIRE(least_error[j] ==
-                  Approx(parts.c[j] + (1 - codec->mse()) * parts.y[j]).margin(2e-4 * length));
+                  Approx(parts.c[j] + parts.least_error_gain * parts.y[j]).margin(2e-4 * length));
         }
         for (int64_t q = 0; q < 5; ++q) {
           const std::vector<float> query(queries.begin() + q * kFewDim,
@@ -178,31 +255,32 @@ TEST_CASE("decode and score say what a code's parts do", "[centroids]") {
 TEST_CASE("scores between codes are symmetric, and those of their vectors", "[centroids]") {
   constexpr int64_t kRows = 40;
   const std::vector<float> x = lumpy_rows(kRows, 3);
-  for (const Metric metric : kMetrics) {
-    CAPTURE(static_cast<int>(metric));
-    const auto codec = few_bytes_codec("PolarB10-km32", metric);
-    const std::vector<uint8_t> codes = codes_of(*codec, x);
-    const CodeRows all{codes.data(), kRows};
-    for (int64_t a = 0; a < kRows; ++a) {
-      const Parts parts_a(*codec, all, a);
-      const PreparedQuery query = codec->prepare_query_from_code(all, a);
-      std::vector<float> scores(kRows);
-      codec->score(query, all, 0, kRows, scores.data());
-      for (int64_t b = 0; b < kRows; ++b) {
-        CAPTURE(a, b);
-        const Parts parts_b(*codec, all, b);
-        double exact = dot(parts_a.vector(metric), parts_b.vector(metric));
-        const double lengths = std::sqrt(dot(parts_a.vector(metric), parts_a.vector(metric)) *
-                                         dot(parts_b.vector(metric), parts_b.vector(metric)));
-        if (metric == Metric::l2) exact = parts_a.norm2() + parts_b.norm2() - 2 * exact;
-        const float score = codec->score_codes(all, a, all, b);
-        REQUIRE(score == codec->score_codes(all, b, all, a));
-        REQUIRE(score == Approx(exact).margin(1e-3 * lengths));
-        // A code that is taken for a query is its vector.
-        REQUIRE(scores[static_cast<size_t>(b)] == Approx(exact).margin(1e-3 * lengths));
+  for (const auto factors : kBothFactors)
+    for (const Metric metric : kMetrics) {
+      CAPTURE(static_cast<int>(metric), static_cast<int>(factors));
+      const auto codec = few_bytes_codec("PolarB10-km32", metric, factors);
+      const std::vector<uint8_t> codes = codes_of(*codec, x);
+      const CodeRows all{codes.data(), kRows};
+      for (int64_t a = 0; a < kRows; ++a) {
+        const Parts parts_a(*codec, all, a);
+        const PreparedQuery query = codec->prepare_query_from_code(all, a);
+        std::vector<float> scores(kRows);
+        codec->score(query, all, 0, kRows, scores.data());
+        for (int64_t b = 0; b < kRows; ++b) {
+          CAPTURE(a, b);
+          const Parts parts_b(*codec, all, b);
+          double exact = dot(parts_a.vector(metric), parts_b.vector(metric));
+          const double lengths = std::sqrt(dot(parts_a.vector(metric), parts_a.vector(metric)) *
+                                           dot(parts_b.vector(metric), parts_b.vector(metric)));
+          if (metric == Metric::l2) exact = parts_a.norm2() + parts_b.norm2() - 2 * exact;
+          const float score = codec->score_codes(all, a, all, b);
+          REQUIRE(score == codec->score_codes(all, b, all, a));
+          REQUIRE(score == Approx(exact).margin(1e-3 * lengths));
+          // A code that is taken for a query is its vector.
+          REQUIRE(scores[static_cast<size_t>(b)] == Approx(exact).margin(1e-3 * lengths));
+        }
       }
     }
-  }
 }
 
 TEST_CASE("combine is the weighted sum of decoded rows about centroids", "[centroids]") {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -31,21 +32,38 @@ void require_refused(std::vector<uint8_t> state, const char* text) {
                 [&] { Codec::load_state(state.data(), state.size()); });
 }
 
-/// Where the centroids' numbers begin in a state without margins, whose last part they are.
+uint8_t version_of(const std::string& spec, CentroidFactors factors = CentroidFactors::balanced) {
+  return few_bytes_spec(spec, factors).centroids > 0 && factors == CentroidFactors::balanced ? 6
+                                                                                             : 5;
+}
+
+/// The last parts of a state with balanced factors and without margins are the shares, before them
+/// the centroids.
+constexpr size_t kSharesBytes = 2 * sizeof(float);
+size_t shares_at(const std::vector<uint8_t>& state) {
+  return state.size() - kChecksumBytes - kSharesBytes;
+}
 size_t centroids_at(const std::vector<uint8_t>& state, int count) {
-  return state.size() - kChecksumBytes - static_cast<size_t>(count) * kFewDim * sizeof(float);
+  return shares_at(state) - static_cast<size_t>(count) * kFewDim * sizeof(float);
+}
+
+std::vector<uint8_t> with_float(std::vector<uint8_t> state, size_t at, float number) {
+  std::memcpy(&state[at], &number, sizeof number);
+  return state;
 }
 
 }  // namespace
 
-TEST_CASE("states of codes of few bytes are of format 5, before training too", "[state]") {
-  for (const char* spec : {"PolarB10", "PolarB10-km32"}) {
+TEST_CASE("states of codes of few bytes are of format 5 or 6, before training too", "[state]") {
+  for (const auto& [spec, factors] : {std::pair("PolarB10", CentroidFactors::balanced),
+                                      std::pair("PolarB10-km32", CentroidFactors::exact),
+                                      std::pair("PolarB10-km32", CentroidFactors::balanced)}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       CAPTURE(spec, static_cast<int>(metric));
-      const Codec untrained(parse_spec(spec), kFewDim, metric, {});
+      const Codec untrained(few_bytes_spec(spec, factors), kFewDim, metric, {});
       for (const std::vector<uint8_t>& state :
-           {untrained.save_state(), few_bytes_codec(spec, metric)->save_state()}) {
-        CHECK(state[kVersionAt] == 5);
+           {untrained.save_state(), few_bytes_codec(spec, metric, factors)->save_state()}) {
+        CHECK(state[kVersionAt] == version_of(spec, factors));
         CHECK(state[kFlagsAt] == 0);
         const auto loaded = Codec::load_state(state.data(), state.size());
         CHECK(loaded->save_state() == state);
@@ -58,7 +76,7 @@ TEST_CASE("states of codes of few bytes are of format 5, before training too", "
       CHECK(loaded->state_id() == untrained.state_id());
       // It is trained as the one that was saved would have been.
       loaded->train(1000, lumpy_rows(1000, 1).data());
-      CHECK(loaded->state_id() == few_bytes_codec(spec, metric)->state_id());
+      CHECK(loaded->state_id() == few_bytes_codec(spec, metric, factors)->state_id());
     }
   }
   // No other codec is of this format.
@@ -98,6 +116,8 @@ TEST_CASE("difference tells centroids apart", "[state]") {
   b.train(1000, x.data() + 1000 * kFewDim);
   CHECK(a.difference(b) == "centroids");
   CHECK_FALSE(a.difference(untrained).empty());
+  const auto older = few_bytes_codec("PolarB10-km32", Metric::l2, CentroidFactors::exact);
+  CHECK(a.difference(*older) == "format version (6 and 5)");
   CHECK(a.difference(*few_bytes_codec("PolarB10-km7", Metric::l2)) ==
         "spec (PolarB10-km32 and PolarB10-km7)");
   CHECK(a.difference(*few_bytes_codec("PolarB10", Metric::l2)) ==
@@ -115,7 +135,7 @@ TEST_CASE("margins are told by a flag in states of few bytes", "[state]") {
       return SearchMargins{1.5F, 1};
     });
     const std::vector<uint8_t> state = codec.save_state();
-    CHECK(state[kVersionAt] == 5);
+    CHECK(state[kVersionAt] == version_of(spec));
     CHECK(state[kFlagsAt] == 2);
     const auto loaded = Codec::load_state(state.data(), state.size());
     CHECK(loaded->search_margins() == SearchMargins{1.5F, 1});
@@ -147,15 +167,47 @@ TEST_CASE("states of few bytes that no library writes are refused", "[state]") {
   other[kVersionAt] = 5;
   other[kFlagsAt] = 0;
   require_refused(other, "of format version 5, but Polar2");
+  other = few_bytes_codec("PolarB10", Metric::l2)->save_state();
+  other[kVersionAt] = 6;
+  require_refused(other, "of format version 6, but PolarB10");
+  // One format has other bytes of planes than the other.
+  other = few_bytes_codec("PolarB10-km32", Metric::l2)->save_state();
+  other[kVersionAt] = 5;
+  require_refused(other, "codec state");
+  other = few_bytes_codec("PolarB10-km32", Metric::l2, CentroidFactors::exact)->save_state();
+  other[kVersionAt] = 6;
+  require_refused(other, "codec state");
+}
+
+TEST_CASE("shares that training cannot have made are refused", "[state]") {
+  const std::vector<uint8_t> state = few_bytes_codec("PolarB10-km32", Metric::l2)->save_state();
+  const size_t square = shares_at(state);
+  const size_t step = square + sizeof(float);
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  for (const float number : {kNone, -1.0F, 0x1p125F, std::numeric_limits<float>::infinity()}) {
+    CAPTURE(number);
+    require_refused(with_float(state, square, number), "shares: ");
+    require_refused(with_float(state, step, number), "shares: ");
+  }
+  require_refused(with_float(state, step, 0), "shares: ");
+  require_refused(with_float(state, step, 1e-40F), "shares: ");
+  // Others are other states.
+  for (const size_t at : {square, step}) {
+    std::vector<uint8_t> another = with_float(state, at, .125F);
+    sign_again(another);
+    const auto loaded = Codec::load_state(another.data(), another.size());
+    CHECK_FALSE(few_bytes_codec("PolarB10-km32", Metric::l2)->difference(*loaded).empty());
+  }
+  // Inner products have no squares.
+  std::vector<uint8_t> inner = few_bytes_codec("PolarB10-km32", Metric::cosine)->save_state();
+  require_refused(with_float(inner, shares_at(inner), .5F), "shares: ");
 }
 
 TEST_CASE("centroids that training cannot have made are refused", "[state]") {
   const std::vector<uint8_t> state = few_bytes_codec("PolarB10-km32", Metric::l2)->save_state();
   const size_t at = centroids_at(state, 32);
   const auto with_number = [&](float number) {
-    std::vector<uint8_t> changed = state;
-    std::memcpy(&changed[at + 5 * sizeof number], &number, sizeof number);
-    return changed;
+    return with_float(state, at + 5 * sizeof number, number);
   };
   require_refused(with_number(std::numeric_limits<float>::quiet_NaN()), "not all are finite");
   require_refused(with_number(-std::numeric_limits<float>::infinity()), "not all are finite");
@@ -166,9 +218,10 @@ TEST_CASE("centroids that training cannot have made are refused", "[state]") {
   const auto loaded = Codec::load_state(another.data(), another.size());
   CHECK(few_bytes_codec("PolarB10-km32", Metric::l2)->difference(*loaded) == "centroids");
 
-  // One centroid fewer, the count of numbers before them adjusted or not.
+  // One centroid fewer, and more bytes than a state has.
   std::vector<uint8_t> fewer = state;
-  fewer.erase(fewer.end() - 8 - kFewDim * sizeof(float), fewer.end() - 8);
+  const auto first = fewer.begin() + static_cast<ptrdiff_t>(at);
+  fewer.erase(first, first + kFewDim * sizeof(float));
   require_refused(fewer, "codec state");
   std::vector<uint8_t> longer = state;
   longer.insert(longer.end() - 8, 4, uint8_t{0});

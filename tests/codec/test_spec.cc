@@ -123,7 +123,7 @@ TEST_CASE("a wrong name gets an error that names the bad part and what is allowe
 
 TEST_CASE("a code's bytes have to fit the dimension", "[spec]") {
   const auto make = [](const char* name, int dim) { return make_quantizer(parse_spec(name), dim); };
-  // Of the bytes two are for factors, two for the number of a centroid.
+  // Of the bytes two are for factors, three for these and the number of a centroid.
   for (const int dim : {1, 2, 16, 19}) {
     CAPTURE(dim);
     CHECK(make("PolarB3", dim)->code_bytes() == 1);
@@ -134,12 +134,12 @@ TEST_CASE("a code's bytes have to fit the dimension", "[spec]") {
   CHECK(make("PolarB27", 100)->code_bytes() == 25);
   require_error(StatusCode::bad_argument, "PolarB28: at dim 100 codes have 3 to 27 bytes",
                 [&] { make("PolarB28", 100); });
-  CHECK(make("PolarB5-km16", 100)->code_bytes() == 1);
-  CHECK(make("PolarB29-km16", 100)->code_bytes() == 25);
-  for (const char* name : {"PolarB3-km16", "PolarB4-km16", "PolarB30-km16"}) {
+  CHECK(make("PolarB4-km16", 100)->code_bytes() == 1);
+  CHECK(make("PolarB29-km16", 100)->code_bytes() == 26);
+  for (const char* name : {"PolarB3-km16", "PolarB30-km16"}) {
     CAPTURE(name);
     require_error(StatusCode::bad_argument,
-                  "5 to 29 bytes, of which 4 are for factors and the centroid",
+                  "4 to 29 bytes, of which 3 are for factors and the centroid",
                   [&] { make(name, 100); });
   }
   CHECK(make("PolarB2048", 8192)->code_bytes() == 2046);
@@ -151,7 +151,7 @@ TEST_CASE("a code about centroids has one about the mean beside it", "[spec]") {
   CHECK(spec.centroids == 4096);
   CHECK(spec.rotation == RotationKind::pca);
   CHECK(print_spec(without_centroids(spec)) == "PolarB16");
-  CHECK(factor_bytes_of(spec) == 4);
+  CHECK(factor_bytes_of(spec) == 3);
   CHECK(factor_bytes_of(without_centroids(spec)) == 2);
   CHECK(parse_spec("PolarB16").centroids == 0);
 }

@@ -142,12 +142,25 @@ def codec_cases(kept_states):
     yield codec_case("a tree of angles", "PolarTree4.2.2.2", 48, IP, 5)
     yield codec_case("a level for each coordinate", "PolarScalar4", 100, COSINE, 0.2)
     name = "a trained rotation, from its state"
-    if name not in kept_states:
-        x = vectors.rows({"seed": 34, "n": 800}, 128) * np.float32(2) ** (-np.arange(128) / np.float32(16))
-        codec = polarquant.Codec("Polar2-pca", 128, "ip")
-        codec.train(x)
-        kept_states[name] = base64.b64encode(codec.save_state()).decode()
+    x = vectors.rows({"seed": 34, "n": 800}, 128) * np.float32(2) ** (-np.arange(128) / np.float32(16))
+    keep_state(kept_states, name, "Polar2-pca", 128, IP, x)
     yield codec_case(name, "Polar2-pca", 128, IP, 9, state=kept_states[name])
+    for metric, measure, radius in ((IP, "inner product", 5), (L2, "L2", 20)):
+        name = f"about centroids, {measure}"
+        x = vectors.rows({"seed": 35, "n": 400, "shift": 0.25}, 48)
+        keep_state(kept_states, name, "PolarB10-km8", 48, metric, x)
+        yield codec_case(name, "PolarB10-km8", 48, metric, radius, state=kept_states[name])
+        # No library makes such states any more.
+        name += ", of format 5"
+        yield codec_case(name, "PolarB10-km8", 48, metric, radius, state=kept_states[name])
+
+
+def keep_state(kept_states, name, spec, dim, metric, x):
+    if name in kept_states:
+        return
+    codec = polarquant.Codec(spec, dim, vectors.as_metric(metric))
+    codec.train(x)
+    kept_states[name] = base64.b64encode(codec.save_state()).decode()
 
 
 def index_case(name, description, dim, metric, steps, radius, more=()):

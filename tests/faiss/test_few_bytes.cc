@@ -35,7 +35,7 @@ const FewBytes kFewBytes[] = {
     {"PolarB16-km64,Refine(Polar8)", .72},
     {"HNSW32,PolarB16", .47},
     {"HNSW32,PolarB16-km64", .72},
-    {"NSG16,PolarB16-km64", .67},
+    {"NSG16,PolarB16-km64", .64},
     {"IVF16,PolarB16", .62},
 };
 
@@ -204,8 +204,8 @@ TEST_CASE("Lists of an inverted file are the centroids of its codes", "[faiss][f
 TEST_CASE("Names of few bytes that do not fit are told", "[faiss][few-bytes]") {
   require_faiss_error("at dim 64 codes have 3 to 18 bytes",
                       [] { polarquant::index_factory(kDim, "PolarB19"); });
-  require_faiss_error("at dim 64 codes have 5 to 20 bytes",
-                      [] { polarquant::index_factory(kDim, "IDMap,PolarB4-km16"); });
+  require_faiss_error("at dim 64 codes have 4 to 20 bytes",
+                      [] { polarquant::index_factory(kDim, "IDMap,PolarB3-km16"); });
   require_faiss_error("-km2 to -km65536", [] { polarquant::index_factory(kDim, "PolarB16-km1"); });
   auto index = polarquant::index_factory(kDim, "PolarB16-km1000");
   require_faiss_error("are left to find 1000 centroids from",

@@ -68,12 +68,21 @@ inline std::vector<float> falling_rows(int64_t n, int dim, uint64_t seed,
 
 inline void train_if_needed(Codec* codec, Spectrum spectrum = Spectrum::steep) {
   if (codec->is_trained()) return;
-  const int64_t n = std::max(100, 3 * codec->dim());
+  // Of ten rows one is held out.
+  const int64_t n = std::max({100, 3 * codec->dim(), 5 * codec->spec().centroids / 2});
   codec->train(n, falling_rows(n, codec->dim(), 17, spectrum).data());
 }
 
 /// The end of the name of a codec of a state of before format 4, whose factors are float16.
 inline constexpr std::string_view kOfFloat16 = " of float16";
+/// The same of one about centroids of a state of before format 6.
+inline constexpr std::string_view kOfFormat5 = " of format 5";
+
+inline Spec scanned_spec(const std::string& name) {
+  Spec spec = parse_spec(name.substr(0, name.find(kOfFormat5)));
+  if (name.ends_with(kOfFormat5)) spec.centroid_factors = CentroidFactors::exact;
+  return spec;
+}
 
 inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric,
                                          Spectrum spectrum = Spectrum::steep) {
@@ -83,7 +92,7 @@ inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metri
     older->use_kernels(fast_codec_kernels());
     return older;
   }
-  auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
+  auto codec = std::make_unique<Codec>(scanned_spec(spec), dim, metric, CodecOptions{});
   codec->use_kernels(fast_codec_kernels());
   if (codec->is_trained()) return codec;
   // Training takes a second at 1,000 dimensions: once for each.

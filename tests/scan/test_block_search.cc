@@ -36,8 +36,9 @@ ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n
   std::vector<float> centre(x.begin(), x.begin() + dim);
   for (float& value : centre) value *= .25F;
   CodecOptions options;
-  if (parse_spec(spec).centroids == 0) options.centre = centre;
-  rows.codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
+  const Spec parsed = scanned_spec(spec);
+  if (parsed.centroids == 0) options.centre = centre;
+  rows.codec = std::make_unique<Codec>(parsed, dim, metric, options);
   rows.codec->use_kernels(fast_codec_kernels());
   train_if_needed(rows.codec.get());
   const auto row = [&](int64_t i) { return x.begin() + i * dim; };
@@ -62,7 +63,7 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
   for (const std::string spec :
        {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8", "Polar1-pca", "Polar4-pca",
         "Polar5-pca", "Polar8", "Polar4+2-pca", "Polar1+1", "Polar2+2", "Polar4+2", "PolarB4",
-        "PolarB16", "PolarB16-km9"}) {
+        "PolarB16", "PolarB16-km9", "PolarB16-km9 of format 5"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const int dim = metric == Metric::l2 ? 100 : 65;
       const ScanRows rows = encoded_rows(spec, dim, metric, 170);
@@ -86,7 +87,7 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
 
 TEST_CASE("block_search finds the same on every target", "[scan][search][kernels]") {
   for (const std::string spec : {"Polar1.5", "Polar2", "Polar5", "Polar8", "Polar2+2", "Polar4+4",
-                                 "PolarB16", "PolarB12-km7"}) {
+                                 "PolarB16", "PolarB12-km7", "PolarB12-km7 of format 5"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const int dim = spec == "Polar2" ? 129 : 96;
       const ScanRows rows = encoded_rows(spec, dim, metric, 300);

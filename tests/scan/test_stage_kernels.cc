@@ -175,8 +175,9 @@ TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan
 }
 
 TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar1", "Polar2 of float16", "Polar1 of float16",
-                                 "Polar5", "Polar8", "Polar4+2", "PolarB4"}) {
+  for (const std::string spec :
+       {"Polar2", "Polar1", "Polar2 of float16", "Polar1 of float16", "Polar5", "Polar8",
+        "Polar4+2", "PolarB4", "PolarB5-km40", "PolarB5-km40 of format 5", "PolarB5-km4100"}) {
     for (const Metric metric : kMetrics) {
       const auto codec = make_codec(spec, 10, metric);
       const ScanCodec scan(*codec);
@@ -197,6 +198,13 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
           codes[row * bytes + bytes - 1] = static_cast<uint8_t>(255 - 4 * row);
         }
       }
+      if (codec->factor_format().stores_shares()) {
+        // Any bits are numbers of all three.
+        Random random(6);
+        for (size_t row = 0; row < kBlockRows; ++row)
+          for (size_t byte = bytes - codec->factor_format().bytes(); byte < bytes; ++byte)
+            codes[row * bytes + byte] = static_cast<uint8_t>(random.next());
+      }
       if (form == FactorForm::float16) {
         // Any numbers that float16 has: both signs, subnormal ones, 0.
         Random random(3);
@@ -208,7 +216,8 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
         }
       }
       for (int capacity = 8; capacity <= kBlockRows; capacity += 8) {
-        AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * scan.layout().row_bytes());
+        AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * scan.layout().row_bytes() +
+                                     kReadAhead);
         for (int row = 0; row < capacity; ++row)
           scan.layout().put_row(codes.data() + row * bytes,
                                 scan.layout().row_of_block(block.data(), capacity, row));
@@ -219,19 +228,25 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
           AlignedVector<float> bias(kBlockRows, 9);
           load_block_terms(scan, block.data(), capacity, scale.data(), constant.data(),
                            bias.data());
+          AlignedVector<int32_t> centroid(kBlockRows, 9);
+          if (scan.has_centroids()) load_centroids(scan, block.data(), capacity, centroid.data());
           for (int row = 0; row < kBlockRows; ++row) {
             const auto at = static_cast<size_t>(row);
             if (row >= capacity) {
               REQUIRE(scale[at] == 0);
               REQUIRE(constant[at] == 0);
               REQUIRE(bias[at] == 0);
+              if (scan.has_centroids()) REQUIRE(centroid[at] == 0);
               continue;
             }
             const ScanTerms plain =
                 load_terms(scan, scan.layout().row_of_block(block.data(), capacity, row));
             REQUIRE(same_bits(scale[at], plain.scale));
             REQUIRE(same_bits(constant[at], plain.constant));
-            REQUIRE(same_bits(metric == Metric::l2 ? bias[at] : scale[at], plain.norm));
+            const bool has_norm = metric == Metric::l2 && !scan.has_centroids();
+            REQUIRE(same_bits(has_norm ? bias[at] : scale[at], plain.norm));
+            if (scan.has_centroids())
+              REQUIRE(static_cast<float>(centroid[at]) == plain.squared_norm);
           }
         });
       }

@@ -25,7 +25,7 @@ double fourth_power(double x) { return x * x * (x * x); }
 /// Words of a trained code that are worth reading for every row. Codes of few bytes have few signs,
 /// and are scored without bounds by them.
 int telling_words(const Codec& codec) {
-  if (codec.factor_format().form == FactorForm::float8) return 0;
+  if (codec.factor_format().is_of_few_bytes()) return 0;
   const PlannedQuantizer* planned = codec.planned();
   if (planned == nullptr || !codec.has_basis()) return kMaxSketchWords;
   double total = 0;

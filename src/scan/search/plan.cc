@@ -317,7 +317,7 @@ int64_t most_copies(int64_t rows) { return rows / kRowsPerCopy; }
 
 bool search_is_bounded(const ScanCodec& codec, float exactness) {
   if (codec.has_centroids()) return exactness < kScoreEveryRow;
-  return codec.has_signs() && codec.factor_format().form != FactorForm::float8 &&
+  return codec.has_signs() && !codec.factor_format().is_of_few_bytes() &&
          codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
 }
 

@@ -30,8 +30,8 @@ constexpr int kWideBits = 0x3FFFC000;
 constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
 
 /// Of factors of 8 bits: a row's scale and bias are the low and the high byte of 16 bits. Moved to
-/// the upper half of 32 bits, where a number of a centroid is below them, they are shifted as
-/// above.
+/// the upper half of 32 bits, where exact factors have the number of a centroid below them, they
+/// are shifted as above.
 constexpr uint32_t kFloat8Bits = 0xFFU << 19;
 constexpr uint32_t kSignedFloat8Magnitude = 0x7FU << 20;
 constexpr uint32_t kSignedFloat8Sign = 1U << 31;
@@ -67,11 +67,8 @@ HWY_ATTR HWY_INLINE int widen_float8(D d, const FactorFormat& format, const uint
   const hn::RebindToFloat<D> df;
   const auto lanes = static_cast<int>(hn::Lanes(d));
   for (; row + lanes <= capacity; row += lanes) {
-    const auto both =
-        format.has_centroid
-            ? hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row)
-            : hn::ShiftLeft<16>(hn::PromoteTo(
-                  d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
+    const auto both = hn::ShiftLeft<16>(
+        hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(stored) + row)));
     const auto widened = widen_float8(d, format, both);
     hn::Store(widened.scales, df, scales + row);
     hn::Store(widened.biases, df, biases + row);
@@ -178,8 +175,8 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int capacity, float* 
 
 #endif
 
-/// The scales and biases of `capacity` rows, a multiple of 8, units left out; all aligned to 64
-/// bytes.
+/// The scales and biases of `capacity` rows, a multiple of 8, units left out, of codes without
+/// centroids; all aligned to 64 bytes.
 HWY_ATTR inline void widen_factors(const FactorFormat& format, const uint8_t* stored, int capacity,
                                    float* scales, float* biases) {
   switch (format.form) {
@@ -196,6 +193,45 @@ HWY_ATTR inline void widen_factors(const FactorFormat& format, const uint8_t* st
   }
 }
 
+/// The factors of as many rows about centroids as `D` has lanes, each row's at the top of 32 bits.
+/// Whole registers are read: up to 64 bytes from the first row on.
+template <class D>
+HWY_ATTR HWY_INLINE hn::VFromD<D> load_centroid_words(D d, const FactorFormat& format,
+                                                      const uint8_t* stored) {
+  const bool has_words = format.form != FactorForm::centroid24;
+#if POLAR_SIMD_SCALAR
+  if (has_words) return hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored));
+  return hn::Set(d,
+                 uint32_t{stored[0]} << 8 | uint32_t{stored[1]} << 16 | uint32_t{stored[2]} << 24);
+#else
+  const auto loaded = hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored));
+  if (has_words) return loaded;
+  // 4 rows are 3 words; they are brought to 16 bytes, and there each to its own 4.
+  alignas(64) static constexpr uint32_t kWords[16] = {0, 1, 2, 2, 3, 4,  5,  5,
+                                                      6, 7, 8, 8, 9, 10, 11, 11};
+  constexpr uint8_t kNone = 0x80;
+  alignas(16) static constexpr uint8_t kBytes[16] = {kNone, 0, 1, 2, kNone, 3, 4,  5,
+                                                     kNone, 6, 7, 8, kNone, 9, 10, 11};
+  const hn::Repartition<uint8_t, D> d8;
+  const auto spread = hn::TableLookupLanes(loaded, hn::SetTableIndices(d, kWords));
+  return hn::BitCast(d,
+                     hn::TableLookupBytesOr0(hn::BitCast(d8, spread), hn::LoadDup128(d8, kBytes)));
+#endif
+}
+
+/// The numbers of the rows' centroids, by these words: that of the last one where there is none of
+/// this number.
+template <class D>
+HWY_ATTR HWY_INLINE hn::VFromD<hn::RebindToSigned<D>> centroids_of(D d, const ScanCodec& codec,
+                                                                   hn::VFromD<D> words) {
+  const hn::RebindToSigned<D> di;
+  static_assert(kCentroid24.number == 12 && kCentroid32.number == 16);
+  const auto numbers = codec.factor_format().form == FactorForm::centroid24
+                           ? hn::And(hn::ShiftRight<8>(words), hn::Set(d, 0xFFF))
+                           : hn::And(words, hn::Set(d, 0xFFFF));
+  return hn::Min(hn::BitCast(di, numbers), hn::Set(di, codec.centroid_count() - 1));
+}
+
 /// The terms of as many rows about centroids as `D` has lanes, and the numbers of these.
 template <class D>
 struct CentroidTerms {
@@ -204,26 +240,35 @@ struct CentroidTerms {
   hn::VFromD<hn::RebindToSigned<D>> centroid;
 };
 
-/// The numbers of the rows' centroids, by the lower half of each row's 32 bits of factors: that of
-/// the last one where there is none of this number.
-template <class D>
-HWY_ATTR HWY_INLINE hn::VFromD<D> centroids_of(D d, const ScanCodec& codec, hn::VFromD<D> stored) {
-  return hn::Min(hn::And(stored, hn::Set(d, 0xFFFF)), hn::Set(d, codec.centroid_count() - 1));
-}
-
-/// As load_terms (row_values.h), by the same operations; stored: the rows' factors.
+/// As load_terms (row_values.h), by the same operations; factors: of all rows, from which those of
+/// `row` and the next are read.
 template <class D>
 HWY_ATTR HWY_INLINE CentroidTerms<D> load_centroid_terms(D d, const ScanCodec& codec,
-                                                         const uint32_t* stored) {
+                                                         const uint8_t* factors, size_t row) {
   const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const FactorFormat& format = codec.factor_format();
-  const auto both = hn::LoadU(du, stored);
-  const auto widened = widen_float8(du, format, both);
-  const auto value = hn::Mul(widened.biases, hn::Set(d, format.bias_unit));
-  return {hn::Mul(widened.scales, hn::Set(d, format.scale_unit)),
-          codec.metric() == Metric::l2 ? hn::Neg(value) : value,
-          centroids_of(di, codec, hn::BitCast(di, both))};
+  const auto words = load_centroid_words(du, format, factors + codec.layout().factor_bytes() * row);
+  const auto centroid = centroids_of(du, codec, words);
+  const auto scale_unit = hn::Set(d, format.scale_unit);
+  const bool l2 = codec.metric() == Metric::l2;
+  if (!format.stores_shares()) {
+    const auto widened = widen_float8(du, format, words);
+    const auto bias = hn::Mul(widened.biases, hn::Set(d, format.bias_unit));
+    return {hn::Mul(widened.scales, scale_unit), l2 ? hn::Neg(bias) : bias, centroid};
+  }
+  static_assert(kCentroid24.scale == 7 && kCentroid24.share == 5);
+  static_assert(kCentroid32.scale == 8 && kCentroid32.share == 8);
+  const bool in24 = format.form == FactorForm::centroid24;
+  const auto scale_bits = in24 ? hn::And(words, hn::Set(du, kSignedFloat8Magnitude))
+                               : hn::And(hn::ShiftLeft<3>(words), hn::Set(du, kFloat8Bits));
+  const auto share = hn::ConvertTo(d, in24 ? hn::ShiftRight<27>(hn::BitCast(di, words))
+                                           : hn::ShiftRight<24>(hn::BitCast(di, words)));
+  const auto scale =
+      hn::Mul(hn::Mul(hn::BitCast(d, scale_bits), hn::Set(d, kFloat8Unit)), scale_unit);
+  const auto bias = hn::Mul(scale, hn::Add(hn::Mul(hn::Set(d, format.shares.square), scale),
+                                           hn::Mul(hn::Set(d, format.shares.step), share)));
+  return {scale, l2 ? hn::Neg(bias) : bias, centroid};
 }
 
 }  // namespace HWY_NAMESPACE

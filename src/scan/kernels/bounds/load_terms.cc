@@ -25,6 +25,18 @@ HWY_ATTR void load_terms_of_rows(const ScanCodec& codec, const uint8_t* factors,
     for (float* terms : {scale, bias}) std::fill(terms + capacity, terms + kBlockRows, 0.0F);
   }
   const bool l2 = codec.metric() == Metric::l2;
+  if (format.has_centroid) {
+    std::fill(constant + capacity, constant + kBlockRows, 0.0F);
+    using Tag = hn::CappedTag<float, kGroupRows>;
+    const Tag d;
+    for (size_t row = 0; row < static_cast<size_t>(capacity); row += hn::Lanes(d)) {
+      const CentroidTerms<Tag> terms = load_centroid_terms(d, codec, factors, row);
+      hn::Store(terms.scale, d, scale + row);
+      hn::Store(terms.constant, d, constant + row);
+      hn::Store(l2 ? hn::Neg(terms.constant) : terms.constant, d, bias + row);
+    }
+    return;
+  }
   widen_factors(format, factors, capacity, scale, bias);
   const hn::CappedTag<float, 16> d;
   const auto scale_unit = hn::Set(d, format.scale_unit);
@@ -33,20 +45,19 @@ HWY_ATTR void load_terms_of_rows(const ScanCodec& codec, const uint8_t* factors,
     hn::Store(hn::Mul(hn::Load(d, scale + row), scale_unit), d, scale + row);
     const auto value = hn::Mul(hn::Load(d, bias + row), bias_unit);
     hn::Store(value, d, bias + row);
-    // About centroids b is n, a square, for L2.
-    const auto square = format.has_centroid ? value : hn::Mul(value, value);
-    hn::Store(l2 ? hn::Neg(square) : value, d, constant + row);
+    hn::Store(l2 ? hn::Neg(hn::Mul(value, value)) : value, d, constant + row);
   }
 }
 
-/// Codes about centroids have 4 bytes of factors, of which the number is the lower half. Whole
-/// registers are read, up to 8 rows beyond the last.
+/// Whole registers are read, up to 64 bytes from the last rows on.
 HWY_ATTR void load_centroids_of_rows(const ScanCodec& codec, const uint8_t* factors, int capacity,
                                      int32_t* centroid) {
-  const hn::CappedTag<int32_t, 2 * kGroupRows> d;
-  for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
-    const auto stored = hn::LoadU(d, reinterpret_cast<const int32_t*>(factors) + row);
-    hn::Store(centroids_of(d, codec, stored), d, centroid + row);
+  const hn::CappedTag<uint32_t, 2 * kGroupRows> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const size_t bytes = codec.layout().factor_bytes();
+  for (size_t row = 0; row < static_cast<size_t>(capacity); row += hn::Lanes(d)) {
+    const auto words = load_centroid_words(d, codec.factor_format(), factors + bytes * row);
+    hn::Store(centroids_of(d, codec, words), di, centroid + row);
   }
   std::fill(centroid + capacity, centroid + kBlockRows, 0);
 }

@@ -148,12 +148,11 @@ class BlockScores {
       load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scale_, constant_, bias_);
   }
 
-  /// Of rows row …; about centroids whole registers are read, up to 8 rows beyond the capacity.
+  /// Of rows row …; about centroids whole registers are read, up to 64 bytes from the first on.
   HWY_ATTR HWY_INLINE ScoreParts parts(size_t row) {
     const FloatTag d;
     if constexpr (kCentroids) {
-      const CentroidTerms<FloatTag> terms =
-          load_centroid_terms(d, codec_, reinterpret_cast<const uint32_t*>(stored_) + row);
+      const CentroidTerms<FloatTag> terms = load_centroid_terms(d, codec_, stored_, row);
       base_ = hn::GatherIndex(d, query_.centroid_bases.data(), terms.centroid);
       term_ = query_.weighs_by_base ? hn::Mul(base_, terms.constant) : terms.constant;
       return {hn::Add(base_, term_), terms.scale};
