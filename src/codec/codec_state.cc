@@ -41,7 +41,7 @@ int exponent_at_least(double positive) {
 
 /// centre_norm: of the centre, or the longest of the centroids.
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
-                              double centre_norm, ShortFloat short_float, const Shares& shares) {
+                              double centre_norm, ShortFloat short_float) {
   FactorFormat format;
   format.has_centroid = spec.centroids > 0;
   format.form = factor_form_of(spec);
@@ -51,10 +51,6 @@ FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit
   // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
   const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
   format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
-  if (format.stores_shares()) {
-    format.shares = shares;
-    return format;
-  }
   // |⟨c, x−c⟩| ≤ ‖c‖·‖x−c‖; for L2 the term is ‖x−c‖ itself.
   int bias_exponent = unit_exponent;
   if (metric != Metric::l2 && centre_norm > 0) {
@@ -170,8 +166,9 @@ void Codec::adopt(Learned learned) {
     short_float_ = learned.short_float;
     quantizer_->set_short_float(short_float_);
     if (has_factors()) {
-      factor_format_ = factor_format_of(spec_, dim_, metric_, unit_exponent_, most_centre_norm,
-                                        short_float_, learned.shares);
+      factor_format_ =
+          factor_format_of(spec_, dim_, metric_, unit_exponent_, most_centre_norm, short_float_);
+      factor_format_.shares = learned.shares;
       layout_.group_bytes += factor_format_.bytes();
     }
     if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);

@@ -197,11 +197,13 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       coded += scales_[j] * scales_[j];
     }
     double decoded = 0;
+    int left = coded_dims_;  // of a last segment with bits only some coordinates may have them
     for (const SegmentRate& segment : planned->plan()) {
+      if (left <= 0) break;
       // The mean square of what is decoded of variance 1 is 1 − its error.
-      if (segment.twice_bits > 0)
-        decoded += segment.scale * segment.scale * (1 - find_plan_rate(segment.twice_bits)->mse) *
-                   kSegmentDims;
+      decoded += segment.scale * segment.scale * (1 - find_plan_rate(segment.twice_bits)->mse) *
+                 std::min(left, kSegmentDims);
+      left -= kSegmentDims;
     }
     bounds_.decoded_length = static_cast<float>(std::sqrt(decoded));
     // s is larger by what is not coded.

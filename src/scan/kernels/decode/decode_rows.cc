@@ -163,6 +163,28 @@ HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* value
 }
 #endif
 
+#if POLAR_SIMD_AVX2
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                             int count, int stride, int8_t* values) {
+  const int bits = pairs_of(part.dim) * part.step_bits;
+  const SegmentWindows windows(part.step_bits);
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
+    const uint8_t before = bits_before_ring(ring, bits);
+    int8_t* out = values + static_cast<ptrdiff_t>(i) * stride;
+    // Of a last segment that is not full, values after its own are anything.
+    for (int segment = 0; segment < part.segments(); ++segment, out += kSegmentDims) {
+      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
+      const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
+      store_signed({found.x}, signs, out);
+      store_signed({found.y}, signs >> kSegmentPairs, out + kSegmentPairs);
+    }
+  }
+}
+
+#else
+
 /// Looks up pairs first … end−1 one by one; `end` is rounded up to a multiple of 8.
 template <int kStep>
 HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const uint16_t* table, int first,
@@ -192,8 +214,8 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 }
 
 // Some segments at a time: small stores have reached the cache when large loads read them.
-HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int first_segment,
-                           const RowPlace* rows, int count, int stride, int8_t* values) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                             int count, int stride, int8_t* values) {
   constexpr int kSegmentsTogether = 8;
   alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
   const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
@@ -202,7 +224,7 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int fir
   for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
-    for (int first = first_segment; first < segments; first += kSegmentsTogether) {
+    for (int first = 0; first < segments; first += kSegmentsTogether) {
       const int end = std::min(segments, first + kSegmentsTogether);
       find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
            found);
@@ -213,35 +235,6 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int fir
       }
     }
   }
-}
-
-#if POLAR_SIMD_AVX2 && !POLAR_SIMD_VBMI
-
-HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
-                             int count, int stride, int8_t* values) {
-  const int full_segments = part.dim / kSegmentDims;
-  const int bits = pairs_of(part.dim) * part.step_bits;
-  const SegmentWindows windows(part.step_bits);
-  for (int i = 0; i < count; ++i) {
-    const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    const uint8_t before = bits_before_ring(ring, bits);
-    int8_t* out = values + static_cast<ptrdiff_t>(i) * stride;
-    for (int segment = 0; segment < full_segments; ++segment, out += kSegmentDims) {
-      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
-      const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
-      store_signed({found.x}, signs, out);
-      store_signed({found.y}, signs >> kSegmentPairs, out + kSegmentPairs);
-    }
-  }
-  if (full_segments < part.segments())
-    find_windows(codec, part, full_segments, rows, count, stride, values);
-}
-
-#else
-
-HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
-                             int count, int stride, int8_t* values) {
-  find_windows(codec, part, 0, rows, count, stride, values);
 }
 
 #endif
