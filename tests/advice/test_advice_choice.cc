@@ -103,8 +103,8 @@ TEST_CASE("few bytes allowed bring codes of few bytes that fit the dimension", "
   CHECK(few_bytes_candidates(2048, 8, 40960) == Names{"PolarB8", "PolarB8-km4096"});
   CHECK(few_bytes_candidates(384, 8, 1500) == Names{"PolarB8", "PolarB8-km256"});
   CHECK(few_bytes_candidates(384, 8, 1000) == Names{"PolarB8"});
-  CHECK(few_bytes_candidates(384, 4, 10000) == Names{"PolarB4"});
-  // At most a byte for four dimensions, besides 2 bytes of factors and 2 of the centroid's number.
+  CHECK(few_bytes_candidates(384, 4, 10000) == Names{"PolarB4", "PolarB4-km1024"});
+  // At most a byte for four dimensions, besides factors and the centroid's number.
   CHECK(few_bytes_candidates(24, 10, 10000) ==
         Names{"PolarB8", "PolarB8-km1024", "PolarB10-km1024"});
   for (const int dim : {1, 2, 24, 100, 384, 1536}) {

@@ -131,8 +131,8 @@ std::vector<uint8_t> with_checksum(std::vector<uint8_t> state) {
 TEST_CASE("a state of a newer format is refused as that", "[capi]") {
   const std::vector<uint8_t> state = state_of(trained_codec("Polar2", POLAR_METRIC_L2));
   CodecHandle codec;
-  check_failed(load(with_field(state, kVersionAt, uint32_t{6}), &codec), POLAR_ERROR_NEWER_FORMAT,
-               {"version 6", "5"});
+  check_failed(load(with_field(state, kVersionAt, uint32_t{7}), &codec), POLAR_ERROR_NEWER_FORMAT,
+               {"version 7", "6"});
   check_failed(load(with_checksum(with_field(state, kVersionAt, uint32_t{0})), &codec),
                POLAR_ERROR_CORRUPT_DATA, {"version 0"});
 }
