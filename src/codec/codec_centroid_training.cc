@@ -110,7 +110,8 @@ void Codec::learn_shares(const std::vector<HeldOutRow>& rows, Learned* learned) 
     sizes.push_back(std::fabs(biases[i] / scales[i] - shares.square * scales[i]));
   const double step = kReachOfShares / kMedianOfNormal * median(sizes) /
                       centroid_bits(factor_form_of(spec_))->most_share();
-  if (step > 0) shares.step = std::clamp(static_cast<float>(step), FLT_MIN, most.step);
+  if (step > 0)
+    shares.step = static_cast<float>(std::clamp(step, double{FLT_MIN}, double{most.step}));
 }
 
 }  // namespace polarquant

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What encoding and decoding do for codes about centroids (centroids.h).
 #include <algorithm>
+#include <cfloat>
 
 #include "src/codec/codec.h"
 
@@ -83,9 +84,13 @@ double Codec::centroid_bias(const CodedRow& row) const {
 Shares Codec::most_shares() const {
   const double most_scale = factor_format_.max_scale();
   const double most_share = centroid_bits(factor_format_.form)->most_share();
-  if (metric_ != Metric::l2) return {0, static_cast<float>(kMostTilt / (most_share * most_scale))};
-  return {static_cast<float>(kMostSquare / (most_scale * most_scale)),
-          static_cast<float>(kMostSquare / (most_share * most_scale))};
+  // With small units it is more than a float holds.
+  const auto as_float = [](double most) {
+    return static_cast<float>(std::min(most, double{FLT_MAX}));
+  };
+  if (metric_ != Metric::l2) return {0, as_float(kMostTilt / (most_share * most_scale))};
+  return {as_float(kMostSquare / (most_scale * most_scale)),
+          as_float(kMostSquare / (most_share * most_scale))};
 }
 
 // What s is multiplied by for the least error. An exact s is too long by 1/(1−D), a balanced one by
