@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <utility>
 
 #include "src/codec/codec_state.h"
 #include "src/codec/plan_training.h"

@@ -9,7 +9,6 @@
 #include "src/codec/plan_training.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
-#include "src/core/work_progress.h"
 
 namespace polarquant {
 void Codec::require_finite_rows(int64_t n, const float* x) const {

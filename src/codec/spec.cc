@@ -183,9 +183,10 @@ std::vector<int> parse_bytes(const Body& body) {
 }
 
 int most_bytes(const Spec& spec, int dim) {
-  // As with exact factors, so that no name depends on these.
-  const auto factors = static_cast<int>(spec.centroids > 0 ? sizeof(uint32_t) : sizeof(uint16_t));
-  return std::max(dim / kDimsPerByte, kLeastBytes + 1) + factors;
+  // A name that exact factors have room for is one whatever the factors.
+  Spec exact = spec;
+  exact.centroid_factors = CentroidFactors::exact;
+  return std::max(dim / kDimsPerByte, kLeastBytes + 1) + static_cast<int>(factor_bytes_of(exact));
 }
 
 std::unique_ptr<Quantizer> make_bytes(const Spec& spec, int dim) {

@@ -19,10 +19,11 @@
 namespace polarquant::test {
 namespace {
 
-/// A description, and the recall@10 that it has at least.
+/// A description, and the recall@10 that it has at least; for L2 another where that is given.
 struct FewBytes {
   const char* description;
   double recall;
+  double recall_of_l2 = recall;
 };
 
 const FewBytes kFewBytes[] = {
@@ -35,7 +36,7 @@ const FewBytes kFewBytes[] = {
     {"PolarB16-km64,Refine(Polar8)", .72},
     {"HNSW32,PolarB16", .47},
     {"HNSW32,PolarB16-km64", .72},
-    {"NSG16,PolarB16-km64", .64},
+    {"NSG16,PolarB16-km64", .67, .64},
     {"IVF16,PolarB16", .62},
 };
 
@@ -65,7 +66,7 @@ TEST_CASE("Indexes of few bytes are trained, filled and searched", "[faiss][few-
   Found truth = find_exactly(rows(), queries(), kDim, kK, metric);
   if (has_id_map(made.description))
     for (int64_t& label : truth.labels) label = id_of(label);
-  CHECK(recall(found, truth, kK) > made.recall);
+  CHECK(recall(found, truth, kK) > (metric == kL2 ? made.recall_of_l2 : made.recall));
   for (const float distance : found.distances) REQUIRE(std::isfinite(distance));
   for (size_t i = 1; i < found.distances.size(); ++i) {
     if (i % kK == 0) continue;
