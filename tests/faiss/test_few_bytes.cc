@@ -19,11 +19,10 @@
 namespace polarquant::test {
 namespace {
 
-/// A description, and the recall@10 that it has at least; for L2 another where that is given.
+/// A description, and the recall@10 that it has at least.
 struct FewBytes {
   const char* description;
   double recall;
-  double recall_of_l2 = recall;
 };
 
 const FewBytes kFewBytes[] = {
@@ -36,7 +35,7 @@ const FewBytes kFewBytes[] = {
     {"PolarB16-km64,Refine(Polar8)", .72},
     {"HNSW32,PolarB16", .47},
     {"HNSW32,PolarB16-km64", .72},
-    {"NSG16,PolarB16-km64", .67, .64},
+    {"NSG16,PolarB16-km64", .72},
     {"IVF16,PolarB16", .62},
 };
 
@@ -44,7 +43,11 @@ bool has(const std::string& description, const char* name) {
   return description.find(name) != std::string::npos;
 }
 
+/// Through most of an index, so that what is found tells of its codes. Rows of 20 clusters are hard
+/// for the links of an NSG: a walk that keeps 16 has a recall of .2 to .8 with one draw of rows or
+/// another, FAISS's own over floats too.
 Found search(::faiss::Index& index, const std::string& description) {
+  if (has(description, "NSG")) polarquant::set_index_parameter(index, "search_L", 1200);
   if (has(description, "IVF")) polarquant::set_index_parameter(index, "nprobe", 16);
   return find(index, queries(), kK);
 }
@@ -66,7 +69,7 @@ TEST_CASE("Indexes of few bytes are trained, filled and searched", "[faiss][few-
   Found truth = find_exactly(rows(), queries(), kDim, kK, metric);
   if (has_id_map(made.description))
     for (int64_t& label : truth.labels) label = id_of(label);
-  CHECK(recall(found, truth, kK) > (metric == kL2 ? made.recall_of_l2 : made.recall));
+  CHECK(recall(found, truth, kK) > made.recall);
   for (const float distance : found.distances) REQUIRE(std::isfinite(distance));
   for (size_t i = 1; i < found.distances.size(); ++i) {
     if (i % kK == 0) continue;
