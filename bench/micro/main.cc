@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
   int64_t search_rows = int64_t{1} << 21;
   if (!take_rows(&argc, argv, &search_rows)) return 1;
   for (void (*const register_family)() :
-       {polarquant::micro::register_encode_kernels, polarquant::micro::register_rotate_kernels,
-        polarquant::micro::register_scan_kernels}) {
+       {polarquant::micro::register_centroid_searches, polarquant::micro::register_encode_kernels,
+        polarquant::micro::register_rotate_kernels, polarquant::micro::register_scan_kernels}) {
     register_family();
   }
   polarquant::micro::register_searches(search_rows);

@@ -47,6 +47,7 @@ inline std::vector<float> normal_numbers(size_t count, uint64_t seed) {
   return numbers;
 }
 
+void register_centroid_searches();
 void register_encode_kernels();
 void register_rotate_kernels();
 void register_scan_kernels();

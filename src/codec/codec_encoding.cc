@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "src/codec/codec_state.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/core/parallel.h"
 #include "src/core/work_progress.h"
 
@@ -127,7 +128,8 @@ Codec::CodedRow Codec::code_row(const float* x, const Centre& centre, uint8_t* c
   if (norm == 0 || norm < least_norm()) return row;
   const double to_direction = std::sqrt(static_cast<double>(dim_)) / norm;
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
-  rotation_.apply(u);
+  // What a code has no bits for stays out of its scale, too.
+  rotation_.apply(u, 1, has_basis() ? planned()->coded_dims() : dim_);
   quantizer_->encode_and_decode(u, code, decoded);
   row.factors.scale = static_cast<float>(scale_of(norm, u, decoded));
   return row;

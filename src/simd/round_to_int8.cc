@@ -104,6 +104,10 @@ float round_to_step(const float* x, int n, int8_t* values, bool negate) {
   return round_so(x, n, 127, negate ? -1.0F : 1.0F, values,
                   [&](float scale) { round_to_int8(x, n, scale, values); });
 }
+float round_to_step(const float* x, int n, int largest_value, int8_t* values) {
+  return round_so(x, n, static_cast<float>(largest_value), 1, values,
+                  [&](float scale) { round_to_int8(x, n, scale, values); });
+}
 float round_to_step(const float* x, int n, int largest_value, int16_t* values) {
   return round_so(x, n, static_cast<float>(largest_value), 1, values, [&](float scale) {
     HWY_DYNAMIC_DISPATCH(round_shorts)(x, n, scale, values);

@@ -36,6 +36,23 @@ inline std::vector<float> normal_numbers(int64_t count, uint64_t seed) {
   return x;
 }
 
+/// Rows near a space of `rank` dimensions, which is the same for every seed: each coordinate has a
+/// variance of `rank` in it, and of noise² off it.
+inline std::vector<float> rows_near_axes(int64_t n, int dim, int rank, double noise,
+                                         uint64_t seed) {
+  const std::vector<float> axes = normal_numbers(int64_t{rank} * dim, 5);
+  const std::vector<float> along = normal_numbers(n * rank, seed);
+  std::vector<float> rows = normal_numbers(n * dim, seed + 1);
+  for (int64_t i = 0; i < n; ++i) {
+    float* row = rows.data() + i * dim;
+    for (int j = 0; j < dim; ++j) row[j] *= static_cast<float>(noise);
+    for (int64_t k = 0; k < rank; ++k)
+      for (int64_t j = 0; j < dim; ++j)
+        row[j] += along[static_cast<size_t>(i * rank + k)] * axes[static_cast<size_t>(k * dim + j)];
+  }
+  return rows;
+}
+
 inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }

@@ -199,6 +199,67 @@ TEST_CASE("the coarse search takes centroids of any lengths", "[scan][lists]") {
   CHECK(found.set_of(0, kProbes) == expected.set_of(0, kProbes));
 }
 
+// Fewer numbers bound the scores of these first (leading_axes.h).
+TEST_CASE("the coarse search finds the one nearest of many queries", "[scan][lists]") {
+  constexpr int kDim = 128;
+  constexpr int64_t kCount = 2048;
+  constexpr int64_t kQueries = 500;
+  const Metric metric = GENERATE(Metric::inner_product, Metric::l2);
+  std::vector<float> centroids = rows_near_axes(kCount, kDim, 30, 1, 41);
+  std::vector<float> queries = rows_near_axes(kQueries, kDim, 30, 1, 42);
+  SECTION("near few axes") {}
+  SECTION("off the origin") {
+    for (float& value : centroids) value += 5;
+    for (float& value : queries) value += 5;
+  }
+  SECTION("bounds leave too many") {
+    centroids = normal_numbers(kCount * kDim, 43);
+    queries = normal_numbers(kQueries * kDim, 44);
+  }
+  SECTION("some are equal") {
+    std::copy_n(centroids.begin(), kCount / 2 * kDim, centroids.begin() + kCount / 2 * kDim);
+  }
+  const Nearest expected =
+      sorted(metric, kQueries, queries.data(), kCount, centroids.data(), kDim, 1);
+  on_every_target([&] {
+    const NearestPlan plan = plan_nearest(ScanMachine::here(), kCount, kDim);
+    const CentroidSearch search(kCount, kDim, metric, centroids.data());
+    const size_t before = search.memory_bytes();
+    std::vector<float> many;
+    while (std::ssize(many) <= plan.after_queries * kDim)
+      many.insert(many.end(), queries.begin(), queries.end());
+    for (const auto& [nq, threads] :
+         {std::pair{int64_t{std::ssize(many)} / kDim, 3}, std::pair{int64_t{1}, 1},
+          std::pair{int64_t{19}, 1}, std::pair{int64_t{65}, 3}}) {
+      Nearest found(nq + 1, 1);
+      search.search({nq, many.data(), 1, threads}, found.scores.data(), found.lists.data());
+      for (size_t q = 0; q < static_cast<size_t>(nq); ++q) {
+        REQUIRE(found.lists[q] == expected.lists[q % kQueries]);
+        REQUIRE(found.scores[q] == Approx(expected.scores[q % kQueries]).margin(1e-4 * kDim));
+      }
+      REQUIRE(found.lists.back() == 77);
+    }
+    CHECK((search.memory_bytes() > before) == (plan.numbers > 0));
+  });
+}
+
+TEST_CASE("the coarse search finds the one nearest where scores are no floats", "[scan][lists]") {
+  constexpr int kDim = 128;
+  constexpr int64_t kCount = 2048;
+  constexpr int64_t kAlone = 100;
+  std::vector<float> centroids = rows_near_axes(kCount, kDim, 30, 1, 41);
+  for (float& value : centroids) value *= 1e17F;
+  const CentroidSearch search(kCount, kDim, Metric::l2, centroids.data());
+  const int64_t queries =
+      std::max(kAlone, plan_nearest(ScanMachine::here(), kCount, kDim).after_queries);
+  const std::vector<float> x = rows_near_axes(queries, kDim, 30, 1, 42);
+  Nearest alone(kAlone, 1);
+  search.search({kAlone, x.data(), 1, 1}, alone.scores.data(), alone.lists.data());
+  Nearest found(queries, 1);
+  search.search({queries, x.data(), 1, 2}, found.scores.data(), found.lists.data());
+  CHECK(std::equal(alone.lists.begin(), alone.lists.end(), found.lists.begin()));
+}
+
 TEST_CASE("centroids that are no numbers are refused", "[scan][lists]") {
   std::vector<float> centroids = normal_numbers(20 * 8, 45);
   centroids[13] = std::numeric_limits<float>::quiet_NaN();

@@ -31,13 +31,15 @@ struct Chunk {
   AlignedVector<int8_t> query_tile_values;
   std::vector<int32_t> expected;
 
+  int most;  // magnitude of values
+
   /// `extreme`: all values have the largest magnitude.
-  Chunk(const ScanRows& rows, int query_tile_count, bool extreme)
-      : padded_dim(rows.scan.padded_dim()), query_tiles(query_tile_count) {
+  Chunk(const ScanRows& rows, int query_tile_count, bool extreme, int most_value = kMaxInt8)
+      : padded_dim(rows.scan.padded_dim()), query_tiles(query_tile_count), most(most_value) {
     Random random(static_cast<uint64_t>(padded_dim + query_tile_count));
     const auto random_value = [&] {
-      const auto value = static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8;
-      return static_cast<int8_t>(extreme ? kMaxInt8 : value);
+      const auto value = static_cast<int>(random.below(2 * static_cast<uint64_t>(most) + 1)) - most;
+      return static_cast<int8_t>(extreme ? most : value);
     };
     values.resize(static_cast<size_t>(kChunkRows * padded_dim));
     for (int8_t& value : values) value = random_value();
@@ -47,7 +49,7 @@ struct Chunk {
       ScanQuery query;
       query.values.resize(static_cast<size_t>(padded_dim));
       for (int8_t& value : query.values)
-        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxInt8) : random_value();
+        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-most) : random_value();
       int8_t* query_tile = query_tile_values.data() +
                            static_cast<size_t>(q / kTileQueries * kTileQueries * padded_dim);
       put_in_query_tile(query.values.data(), padded_dim, q % kTileQueries, query_tile);
@@ -65,7 +67,8 @@ struct Chunk {
   void check() const {
     AlignedVector<int32_t> dots(expected.size() + 16, 77);
     const QueryTileSession session;
-    query_tile_dots(values.data(), padded_dim, query_tile_values.data(), query_tiles, dots.data());
+    const auto product = most <= kMaxSmallValue ? query_tile_dots_of_small : query_tile_dots;
+    product(values.data(), padded_dim, query_tile_values.data(), query_tiles, dots.data());
     REQUIRE(std::equal(expected.begin(), expected.end(), dots.begin()));
     REQUIRE(std::all_of(dots.end() - 16, dots.end(), [](int32_t dot) { return dot == 77; }));
   }
@@ -86,6 +89,19 @@ struct Chunk {
 using Match = std::tuple<int32_t, int32_t, int32_t, int32_t>;
 
 }  // namespace
+
+TEST_CASE("query_tiles of small values give the plain sums", "[scan][kernels]") {
+  for (const int dim : {1, 64, 192, 384, 1000}) {
+    const ScanRows rows("Polar2", dim, Metric::l2);
+    for (int query_tiles = 1; query_tiles <= 4; ++query_tiles) {
+      for (const bool extreme : {false, true}) {
+        const Chunk chunk(rows, query_tiles, extreme, kMaxSmallValue);
+        CAPTURE(dim, query_tiles, extreme);
+        on_every_target([&] { chunk.check(); });
+      }
+    }
+  }
+}
 
 TEST_CASE("query_tiles give the plain sums", "[scan][kernels]") {
   for (const int dim : {1, 64, 65, 192, 384, 1000}) {

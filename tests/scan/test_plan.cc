@@ -436,6 +436,19 @@ TEST_CASE("centroids", "[scan][plan]") {
   CHECK(multiplies_chunk(20));
 }
 
+TEST_CASE("the nearest centroid", "[scan][plan]") {
+  const ScanMachine machine = {SharedKernels::wide};
+  CHECK(plan_nearest(machine, 2047, 384).numbers == 0);
+  CHECK(plan_nearest(machine, 2048, 127).numbers == 0);
+  CHECK(plan_nearest(machine, 2048, 128).numbers == 64);
+  CHECK(plan_nearest(machine, 2048, 384).numbers == 192);
+  CHECK(plan_nearest(machine, 4096, 1000).numbers == 512);
+  CHECK(plan_nearest(machine, 4096, 2049).numbers == 0);
+  CHECK(plan_nearest(machine, 4096, 384).after_queries == 4 * 4096);
+  CHECK(plan_nearest(machine, 4096, 384).most_candidates == 256);
+  CHECK(plan_nearest({SharedKernels::permuting, false, true}, 4096, 384).numbers == 0);
+}
+
 TEST_CASE("bounds of rows that are scored one by one", "[scan][plan]") {
   CHECK(single_rows_are_bounded(codec_of(kOneStage), 1.5F));
   CHECK_FALSE(single_rows_are_bounded(codec_of(kOneStage), kEveryRow));

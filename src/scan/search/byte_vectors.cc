@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/core/checked_size.h"
+#include "src/scan/kernels/dense/similarities.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/simd/exact_sums.h"
 #include "src/simd/round_to_int8.h"
@@ -22,39 +23,12 @@ constexpr double kFloatRounding = 1e-6;
 /// Tiles whose dots are in memory together.
 constexpr int64_t kTilesTogether = 64;
 
-struct Range {
-  float least;
-  float most;
-};
-
-/// The least and the greatest of (count), count ≥ 1; the compiler keeps 16 in registers.
-Range range_of(const float* values, int64_t count) {
-  constexpr int kTogether = 16;
-  float least[kTogether];
-  float most[kTogether];
-  std::fill_n(least, kTogether, values[0]);
-  std::fill_n(most, kTogether, values[0]);
-  int64_t first = 0;
-  for (; first + kTogether <= count; first += kTogether) {
-    for (int i = 0; i < kTogether; ++i) {
-      const float value = values[first + i];
-      least[i] = value < least[i] ? value : least[i];
-      most[i] = value > most[i] ? value : most[i];
-    }
-  }
-  for (; first < count; ++first) {
-    least[0] = std::min(least[0], values[first]);
-    most[0] = std::max(most[0], values[first]);
-  }
-  return {*std::min_element(least, least + kTogether), *std::max_element(most, most + kTogether)};
-}
-
 /// The `wanted`-th highest of (count) values, or a little less: values are counted in buckets of
 /// equal width. −inf where values are not finite.
 float nearly_highest(const float* values, int64_t count, int64_t wanted) {
   constexpr int kBuckets = 512;
   constexpr float kNone = -std::numeric_limits<float>::infinity();
-  const Range range = range_of(values, count);
+  const FloatRange range = range_of_floats(values, count);
   if (wanted == 1) return std::isfinite(range.most) ? range.most : kNone;
   const float width = range.most - range.least;
   const float per_width = (kBuckets - 1) / width;
@@ -71,30 +45,13 @@ float nearly_highest(const float* values, int64_t count, int64_t wanted) {
   return range.most - (static_cast<float>(last) + 1.01F) / per_width;
 }
 
-/// Finds the numbers of those of (count) values that are not below `least`.
-void find_not_below(float least, const float* values, int64_t count, std::vector<int64_t>* found) {
-  // Most are below, many side by side.
-  constexpr int64_t kTogether = 16;
-  found->resize(static_cast<size_t>(count));
-  int64_t kept = 0;
-  for (int64_t first = 0; first < count; first += kTogether) {
-    const int64_t end = std::min(count, first + kTogether);
-    int below = 0;
-    if (end - first == kTogether)
-      for (int64_t i = 0; i < kTogether; ++i) below += values[first + i] < least ? 1 : 0;
-    if (below == kTogether) continue;
-    for (int64_t i = first; i < end; ++i) {
-      (*found)[static_cast<size_t>(kept)] = i;
-      kept += values[i] < least ? 0 : 1;
-    }
-  }
-  found->resize(static_cast<size_t>(kept));
-}
-
 }  // namespace
 
-ByteVectors::ByteVectors(int64_t count, int dim)
-    : count_(count), dim_(dim), padded_dim_(segments_of(dim) * kSegmentDims) {
+ByteVectors::ByteVectors(int64_t count, int dim, int largest_value)
+    : count_(count),
+      dim_(dim),
+      padded_dim_(segments_of(dim) * kSegmentDims),
+      largest_value_(largest_value) {
   const auto capacity = static_cast<size_t>(query_tiles_of(count) * kTileQueries);
   values_.resize(checked_mul(static_cast<int64_t>(capacity), padded_dim_, "vectors x padded dim"));
   steps_.resize(capacity);
@@ -105,7 +62,7 @@ void ByteVectors::set(int64_t number, const float* v, float constant) {
   AlignedVector<int8_t> values(static_cast<size_t>(padded_dim_));
   const auto at = static_cast<size_t>(number);
   constants_[at] = constant;
-  steps_[at] = round_to_step(v, dim_, values.data());
+  steps_[at] = round_to_step(v, dim_, largest_value_, values.data());
   largest_norm_ =
       std::max(largest_norm_, std::sqrt(double{simd_exact_sums().dot_exact(v, v, dim_)}));
   largest_constant_ = std::max(largest_constant_, std::fabs(double{constant}));
@@ -116,7 +73,7 @@ void ByteVectors::set(int64_t number, const float* v, float constant) {
 
 ByteQuery ByteVectors::round_query(const float* q, float base, float weight, float factor,
                                    int8_t* values) const {
-  return {base, weight, factor, round_to_step(q, dim_, values),
+  return {base, weight, factor, round_to_step(q, dim_, largest_value_, values),
           std::sqrt(double{simd_exact_sums().dot_exact(q, q, dim_)})};
 }
 
@@ -134,18 +91,19 @@ float ByteVectors::margin(const ByteQuery& query) const {
   return static_cast<float>(2 * (kMargin * deviation + kFloatRounding * sizes));
 }
 
-void ByteVectors::set_similarity(const ByteQuery& query, int64_t tile, const int32_t* dots,
-                                 float* similarity) const {
-  const auto first = static_cast<size_t>(tile * kTileQueries);
-  const float base = query.base;
-  const float weight = query.weight;
-  const float unit = query.factor * query.step;
-  const float* constants = &constants_[first];
-  const float* steps = &steps_[first];
-  float* __restrict out = similarity + first;
-  for (int slot = 0; slot < kTileQueries; ++slot)
-    out[slot] =
-        base + weight * constants[slot] + unit * (steps[slot] * static_cast<float>(dots[slot]));
+void ByteVectors::multiply(const int8_t* values, int64_t first_tile, int tiles,
+                           int32_t* dots) const {
+  const auto product =
+      largest_value_ <= kMaxSmallValue ? query_tile_dots_of_small : query_tile_dots;
+  product(values, padded_dim_, tile(first_tile), tiles, dots);
+}
+
+void ByteVectors::set_similarities(const ByteQuery& query, int64_t first_tile, int64_t tiles,
+                                   const int32_t* dots, int64_t stride, float* similarity) const {
+  const auto first = static_cast<size_t>(first_tile * kTileQueries);
+  const SimilarityTerms terms = {query.base, query.weight, query.factor * query.step,
+                                 &constants_[first], &steps_[first]};
+  similarities_of_dots(terms, dots, stride, tiles, similarity + first);
 }
 
 void ByteVectors::score(const ByteQuery& query, const int8_t* values, int64_t first_tile,
@@ -154,8 +112,7 @@ void ByteVectors::score(const ByteQuery& query, const int8_t* values, int64_t fi
   for (int64_t at = first_tile; at < end_tile; at += kTilesTogether) {
     const int64_t count = std::min(kTilesTogether, end_tile - at);
     row_query_tile_dots(values, padded_dim_, tile(at), static_cast<int>(count), dots);
-    for (int64_t i = 0; i < count; ++i)
-      set_similarity(query, at + i, dots + i * kTileQueries, similarity);
+    set_similarities(query, at, count, dots, kTileQueries, similarity);
   }
 }
 

@@ -28,11 +28,14 @@ struct ByteQuery {
 
 class ByteVectors {
  public:
-  /// count ≥ 1 of dim ≥ 1, zeros at first.
-  ByteVectors(int64_t count, int dim);
+  /// count ≥ 1 of dim ≥ 1, zeros at first. Values, and those of queries, are up to largest_value:
+  /// products of many queries take less time by kMaxSmallValue.
+  ByteVectors(int64_t count, int dim, int largest_value = 127);
 
   int64_t count() const { return count_; }
   int padded_dim() const { return padded_dim_; }
+  /// Of the longest vector.
+  double largest_norm() const { return largest_norm_; }
   /// Vectors lie in tiles of 16, as queries of a dense scan do.
   int64_t tiles() const { return query_tiles_of(count_); }
   const int8_t* tile(int64_t number) const {
@@ -40,6 +43,8 @@ class ByteVectors {
   }
   /// Similarities of one query, those of all tiles.
   size_t similarities() const { return steps_.size(); }
+  /// query_tile_dots of queries' values with some tiles.
+  void multiply(const int8_t* values, int64_t first_tile, int tiles, int32_t* dots) const;
   size_t memory_bytes() const {
     return values_.capacity() + (steps_.capacity() + constants_.capacity()) * sizeof(float);
   }
@@ -56,9 +61,9 @@ class ByteVectors {
   /// similarity[i] for the vectors i of the tiles.
   void score(const ByteQuery& query, const int8_t* values, int64_t first_tile, int64_t end_tile,
              float* similarity) const;
-  /// The same for one tile, from its dots, (16).
-  void set_similarity(const ByteQuery& query, int64_t tile, const int32_t* dots,
-                      float* similarity) const;
+  /// The same for some tiles from the dots of each, (16), which begin `stride` numbers apart.
+  void set_similarities(const ByteQuery& query, int64_t first_tile, int64_t tiles,
+                        const int32_t* dots, int64_t stride, float* similarity) const;
   /// Finds those of (count) similarities that may be among the `wanted` ≤ count best: few more, and
   /// in any case enough; rising.
   static void find_candidates(std::span<const float> similarity, float margin, int64_t wanted,
@@ -68,6 +73,7 @@ class ByteVectors {
   int64_t count_;
   int dim_;
   int padded_dim_;
+  int largest_value_;
   // Whole tiles.
   AlignedVector<int8_t> values_;
   AlignedVector<float> steps_;

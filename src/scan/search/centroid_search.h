@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: MIT
 // The coarse search of an inverted file: which of its centroids are nearest to a query. All are
-// scored by their coordinates rounded to bytes, the best of them by their floats.
+// scored by their coordinates rounded to bytes, the best of them by their floats. Where many
+// queries want one centroid each, as rows that are put into lists do, fewer numbers bound the
+// scores first (leading_axes.h).
 //
 // Threads: search may run at the same time on one object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "src/codec/codec.h"
 #include "src/scan/search/byte_vectors.h"
+#include "src/scan/search/made_later.h"
+#include "src/scan/search/plan.h"
 
 namespace polarquant {
+
+class ByteQueries;
+class LeadingAxes;
 
 struct CentroidRequest {
   int64_t nq = 0;
@@ -29,6 +37,7 @@ class CentroidSearch {
   /// centroids: (count, dim), count ≥ 1, borrowed and not changed while this lives. Throws
   /// bad_argument where they are not finite.
   CentroidSearch(int64_t count, int dim, Metric metric, const float* centroids);
+  ~CentroidSearch();
 
   int64_t count() const { return count_; }
   const float* centroids() const { return centroids_; }
@@ -44,21 +53,28 @@ class CentroidSearch {
   void similarities(int64_t nq, const float* queries, float* out) const;
 
  private:
-  /// Queries as bytes, and their similarity (higher is nearer) to all centroids.
-  struct Chunk;
+  /// Centroids by fewer numbers, whose products bound the similarities from above.
+  struct Reduced;
 
-  void prepare(int64_t nq, const float* queries, Chunk* chunk) const;
-  void score_query_tiles(int64_t first_query_tile, int64_t end_query_tile, Chunk* chunk) const;
-  void score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
-                 Chunk* chunk) const;
+  float take_residual(int64_t list, float* v) const;
+  std::shared_ptr<const Reduced> reduced(const CentroidRequest& request) const;
+  void prepare(int64_t nq, const float* queries, const LeadingAxes* axes, ByteQueries* to) const;
+  void fetch_centroid(int64_t list) const;
   void choose(const CentroidRequest& request, int64_t query, std::span<const float> similarity,
               float margin, float* scores, int64_t* lists) const;
+  bool choose_nearest(const float* q, std::span<const float> bounds, float margin, float* score,
+                      int64_t* list) const;
+  void search_reduced(const CentroidRequest& request, const Reduced& reduced, float* scores,
+                      int64_t* lists) const;
+  void search_all(const CentroidRequest& request, float* scores, int64_t* lists) const;
 
   const float* centroids_;
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
+  NearestPlan nearest_plan_;
   /// Centroid c about their mean m, rotated, with ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2.
   ByteVectors vectors_;
+  MadeLater<Reduced> reduced_;
 };
 
 }  // namespace polarquant

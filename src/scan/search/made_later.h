@@ -25,6 +25,11 @@ class MadeLater {
     }
     return made_;
   }
+  /// What was made; null before.
+  std::shared_ptr<const Made> made() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return made_;
+  }
 
  private:
   mutable std::mutex mutex_;

@@ -83,6 +83,16 @@ constexpr int64_t kMinProbesPerTask = 4;
 constexpr int64_t kMinChunkQueries = 20;
 /// Similarities that are in memory together, unless one query has more: 4 MiB.
 constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
+/// Half as many numbers as coordinates, in whole segments, leave 4 to 22 of 4,096 centroids of
+/// embeddings to floats; a third leaves 55 to 220, which takes longer than it saves.
+constexpr int kDimsPerSegmentOfNumbers = 2 * kSegmentDims;
+/// Of fewer centroids scoring all takes less than making a query's numbers, whose time grows with
+/// the square of the dimensions.
+constexpr int64_t kMinReducedCentroids = 2048;
+constexpr int64_t kMinReducedCentroidsPerDim = 2;
+/// Making the axes takes as long as a search of some thousand queries.
+constexpr int64_t kQueriesPerReducedCentroid = 4;
+constexpr int64_t kCentroidsPerCandidate = 16;
 
 // Graphs. A walk takes as long, for each node that it keeps, as scoring so many rows one after the
 // other, which bounds leave most of out (docs/dev/tuning.md, "Filters").
@@ -262,6 +272,15 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads) {
 }
 
 bool multiplies_chunk(int64_t queries) { return queries >= kMinChunkQueries; }
+
+// With VNNI products of all coordinates take about as long as what fewer would save.
+NearestPlan plan_nearest(const ScanMachine& machine, int64_t count, int dim) {
+  const int64_t least = std::max(kMinReducedCentroids, kMinReducedCentroidsPerDim * dim);
+  if (machine.looks_up_bytes || count < least || dim < kDimsPerSegmentOfNumbers) return {};
+  const int segments = (dim + kDimsPerSegmentOfNumbers / 2) / kDimsPerSegmentOfNumbers;
+  return {segments * kSegmentDims, count * kQueriesPerReducedCentroid,
+          count / kCentroidsPerCandidate};
+}
 
 GraphPlan plan_graph(const GraphRequest& request) {
   const auto [k, ef, nodes, allowed, in_records] = request;

@@ -114,6 +114,15 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads);
 /// Whether so many queries of a chunk are multiplied as a whole chunk, and not one by one.
 bool multiplies_chunk(int64_t queries);
 
+/// How the one centroid nearest to a query is looked for, where many queries are: as rows are that
+/// are put into lists, or coded about centroids.
+struct NearestPlan {
+  int numbers = 0;              // that stand for a centroid (leading_axes.h); 0: all coordinates do
+  int64_t after_queries = 0;    // from so many on making them pays
+  int64_t most_candidates = 0;  // that bounds may leave; with more, all coordinates are faster
+};
+NearestPlan plan_nearest(const ScanMachine& machine, int64_t count, int dim);
+
 /// How a search of a graph finds rows that a filter keeps.
 struct GraphRequest {
   int64_t k = 1;

@@ -181,6 +181,15 @@ HWY_ATTR void best_dots(const int8_t* values, int padded_dim, const int8_t* quer
 
 #endif
 
+#if !POLAR_SIMD_AVX2 || POLAR_SIMD_VNNI
+
+HWY_ATTR void small_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
+                         int32_t* dots) {
+  best_dots(values, padded_dim, query_tiles, count, dots);
+}
+
+#endif
+
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant
 HWY_AFTER_NAMESPACE();
@@ -197,6 +206,7 @@ void put_in_query_tile(const int8_t* values, int padded_dim, int slot, int8_t* q
 
 HWY_EXPORT(uses_amx);
 HWY_EXPORT(best_dots);
+HWY_EXPORT(small_dots);
 HWY_EXPORT(one_row_dots);
 
 QueryTileSession::QueryTileSession() : tiles_(HWY_DYNAMIC_DISPATCH(uses_amx)()) {
@@ -212,6 +222,11 @@ bool query_tile_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 void query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                      int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(best_dots)(values, padded_dim, query_tiles, count, dots);
+}
+
+void query_tile_dots_of_small(const int8_t* values, int padded_dim, const int8_t* query_tiles,
+                              int count, int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(small_dots)(values, padded_dim, query_tiles, count, dots);
 }
 
 void row_query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
