@@ -17,7 +17,8 @@
 namespace polarquant {
 namespace {
 
-/// With two, the axes leave out 1 % more of the vectors' length than the best ones (embeddings).
+/// With two, the axes leave out 1.17 times the squared length that the best ones leave out, with
+/// four 1.08 (centroids of embeddings), which takes twice as long.
 constexpr int kIterations = 2;
 /// Vectors that are looked at, for each axis.
 constexpr int64_t kVectorsPerAxis = 16;

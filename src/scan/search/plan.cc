@@ -273,7 +273,8 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads) {
 
 bool multiplies_chunk(int64_t queries) { return queries >= kMinChunkQueries; }
 
-// With VNNI products of all coordinates take about as long as what fewer would save.
+// With VNNI products of all coordinates take, by the count of their instructions, about as long as
+// making the numbers.
 NearestPlan plan_nearest(const ScanMachine& machine, int64_t count, int dim) {
   const int64_t least = std::max(kMinReducedCentroids, kMinReducedCentroidsPerDim * dim);
   if (machine.looks_up_bytes || count < least || dim < kDimsPerSegmentOfNumbers) return {};
