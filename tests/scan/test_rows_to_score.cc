@@ -27,6 +27,38 @@ const char* const kManyCentroids = "PolarB9-km4100";
 constexpr int kDims[] = {65, 100, 128, 131, 192};
 constexpr int64_t kRows = 300;
 
+/// A query's tables in both forms.
+struct BothTables {
+  WindowTables single;
+  WindowTables grouped;
+
+  BothTables(const ScanCodec& scan, const ScanQuery& query) {
+    grouped.grouped = true;
+    set_window_tables(scan, query, &single);
+    set_window_tables(scan, query, &grouped);
+  }
+  /// In the form that the machine's kernels take.
+  const WindowTables& here() const { return machine_looks_up_bytes() ? single : grouped; }
+};
+
+int count_all_tables(const WindowTables& tables, const ScanCodec& scan) {
+  int count = 0;
+  for (const Int8Part& part : scan.stages()[0].parts) count += count_tables(tables, part);
+  return count;
+}
+
+/// Kernels make the plain form's tables.
+void check_made(const BothTables& tables, const ScanCodec& scan, const ScanQuery& query) {
+  on_every_target([&] {
+    WindowTables made;
+    make_window_tables(scan, query, &made);
+    REQUIRE(made.grouped == tables.here().grouped);
+    REQUIRE(made.least == tables.here().least);
+    REQUIRE(made.unit == tables.here().unit);
+    REQUIRE(made.entries == tables.here().entries);
+  });
+}
+
 struct BoundedRows {
   ScanRows rows;
   ScanTile tile;
@@ -90,63 +122,57 @@ TEST_CASE("window tables bound every row's dot product", "[scan][kernels][few-by
       const BoundedRows some(spec, dim, Metric::inner_product, false);
       const ScanCodec& scan = some.rows.scan;
       REQUIRE(has_windows_only(scan));
-      WindowTables tables;
-      set_window_tables(scan, some.query, &tables);
-      REQUIRE(tables.windows() == count_windows(scan));
-      REQUIRE(*std::max_element(tables.entries.begin(), tables.entries.end()) <=
-              WindowTables::kMostEntry);
-      std::vector<int8_t> values(static_cast<size_t>(scan.padded_dim()));
-      for (const uint32_t row : rows_of(some.tile)) {
-        const RowPlace at = place_of(some.tile, row);
-        decode_int8(scan, scan.stages()[0], at, values.data());
-        const int32_t dot = int8_dot(scan.stages()[0], some.query, values.data());
-        const int32_t most = most_window_dot(scan, tables, scan.layout().row_payload(at));
-        REQUIRE(most >= dot);
-        REQUIRE(most <= dot + tables.unit * (tables.windows() + 1));
+      const BothTables both(scan, some.query);
+      for (const WindowTables* tables : {&both.single, &both.grouped}) {
+        REQUIRE(tables->entries.size() == count_entries(*tables, scan));
+        REQUIRE(*std::max_element(tables->entries.begin(), tables->entries.end()) <=
+                tables->most_entry());
+        const double units = 1.02 * count_all_tables(*tables, scan);
+        std::vector<int8_t> values(static_cast<size_t>(scan.padded_dim()));
+        for (const uint32_t row : rows_of(some.tile)) {
+          const RowPlace at = place_of(some.tile, row);
+          decode_int8(scan, scan.stages()[0], at, values.data());
+          const int32_t dot = int8_dot(scan.stages()[0], some.query, values.data());
+          const int32_t most = most_window_dot(scan, *tables, scan.layout().row_payload(at));
+          REQUIRE(most >= dot);
+          REQUIRE(most <= dot + tables->unit * units);
+        }
       }
-      on_every_target([&] {
-        WindowTables made;
-        make_window_tables(scan, some.query, &made);
-        REQUIRE(made.least == tables.least);
-        REQUIRE(made.unit == tables.unit);
-        REQUIRE(made.entries == tables.entries);
-      });
+      check_made(both, scan, some.query);
     }
   }
 }
 
 TEST_CASE("window tables of extreme queries fit bytes", "[scan][kernels][few-bytes]") {
-  BoundedRows some("PolarB8", 128, Metric::inner_product, false);
-  for (const int extreme : {-127, 0, 1, 127}) {
-    CAPTURE(extreme);
-    std::fill(some.query.values.begin(), some.query.values.end(), static_cast<int8_t>(extreme));
-    WindowTables tables;
-    set_window_tables(some.rows.scan, some.query, &tables);
-    REQUIRE(*std::max_element(tables.entries.begin(), tables.entries.end()) <=
-            WindowTables::kMostEntry);
-    on_every_target([&] {
-      WindowTables made;
-      make_window_tables(some.rows.scan, some.query, &made);
-      REQUIRE(made.entries == tables.entries);
-    });
+  for (const std::string spec : {"PolarB8", "Polar1", "Polar1.5"}) {
+    BoundedRows some(spec, 128, Metric::inner_product, false);
+    const ScanCodec& scan = some.rows.scan;
+    for (const int extreme : {-127, 0, 1, 127}) {
+      CAPTURE(spec, extreme);
+      std::fill(some.query.values.begin(), some.query.values.end(), static_cast<int8_t>(extreme));
+      const BothTables both(scan, some.query);
+      for (const WindowTables* tables : {&both.single, &both.grouped})
+        REQUIRE(*std::max_element(tables->entries.begin(), tables->entries.end()) <=
+                tables->most_entry());
+      check_made(both, scan, some.query);
+    }
   }
 }
 
 TEST_CASE("sums that overflow leave no row out", "[scan][kernels][few-bytes]") {
   for (const std::string spec : {"Polar1", "PolarB9-km5"}) {
     BoundedRows some(spec, 128, Metric::inner_product, false);
-    WindowTables tables;
-    set_window_tables(some.rows.scan, some.query, &tables);
-    const RowBounds bounds = {&some.rows.scan, &some.query, &tables,
-                              some.rows.scan.has_centroids()};
+    const BothTables both(some.rows.scan, some.query);
     constexpr float kMost = std::numeric_limits<float>::max();
     some.query.score.base = -kMost;
     some.query.score.weight = kMost;
     some.query.score.dot_scale[0] = kMost;
     for (float& base : some.query.centroid_bases) base = -kMost;
     some.query.centroid_radius = kMost;
-    const std::vector<float> plain = some.bounds(&tables, bounds.by_centroids);
     on_every_target([&] {
+      const RowBounds bounds = {&some.rows.scan, &some.query, &both.here(),
+                                some.rows.scan.has_centroids()};
+      const std::vector<float> plain = some.bounds(bounds.tables, bounds.by_centroids);
       for (const float threshold : {-std::numeric_limits<float>::infinity(), 0.0F, kMost})
         some.check_found(bounds, plain, threshold);
     });
@@ -162,19 +188,18 @@ TEST_CASE("rows to score are those whose bounds reach a threshold", "[scan][kern
       for (const Metric metric : kMetrics) {
         for (const bool is_range : {false, true}) {
           const BoundedRows some(spec, dim, metric, is_range);
-          WindowTables tables;
-          set_window_tables(some.rows.scan, some.query, &tables);
+          const BothTables both(some.rows.scan, some.query);
           for (const bool by_windows : {false, true}) {
             for (const bool by_centroids : {false, true}) {
               if (by_centroids && !some.rows.scan.has_centroids()) continue;
               CAPTURE(spec, dim, static_cast<int>(metric), is_range, by_windows, by_centroids);
-              const WindowTables* used = by_windows ? &tables : nullptr;
-              const std::vector<float> plain = some.bounds(used, by_centroids);
-              const RowBounds bounds = {&some.rows.scan, &some.query, used, by_centroids};
-              // Without a bound all are found.
-              const std::vector<float> thresholds =
-                  by_windows || by_centroids ? thresholds_among(plain) : std::vector<float>{0};
               on_every_target([&] {
+                const RowBounds bounds = {&some.rows.scan, &some.query,
+                                          by_windows ? &both.here() : nullptr, by_centroids};
+                const std::vector<float> plain = some.bounds(bounds.tables, by_centroids);
+                // Without a bound all are found.
+                const std::vector<float> thresholds =
+                    by_windows || by_centroids ? thresholds_among(plain) : std::vector<float>{0};
                 for (const float threshold : thresholds) some.check_found(bounds, plain, threshold);
               });
             }

@@ -58,6 +58,10 @@ constexpr int64_t kMinDenseQueriesOfCentroids = 4;
 /// The same where window tables leave out most rows.
 constexpr int64_t kMinDenseQueriesByWindows = 7;
 constexpr int64_t kMinDenseQueriesOfCentroidsByWindows = 12;
+/// Where entries are looked up one by one: 4 at 48 to 192 bytes of windows, 6 at 24 and less.
+constexpr int64_t kMinDenseQueriesByGroups = 5;
+/// And making tables of groups takes as long as scoring 500 to 1,000 rows.
+constexpr int64_t kMinRowsOfGroups = 1024;
 /// With more dimensions one step takes longer than the first stage, or than scores of both. Without
 /// AMX the first stage's products, of half as many dimensions, are faster where bounds leave rows
 /// out.
@@ -153,24 +157,31 @@ bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int6
          dense_dims(codec, dense_form(codec, machine, true)) <= kMaxDenseDims;
 }
 
-bool has_window_tables(const ScanCodec& codec, const ScanMachine& machine) {
-  return machine.looks_up_bytes && fits_window_tables(codec);
+bool has_window_tables(const ScanCodec& codec, const ScanMachine& machine, int64_t rows) {
+  return fits_window_tables(codec) && (machine.looks_up_bytes || rows >= kMinRowsOfGroups);
 }
 
 /// For searches that no bound by signs helps.
-int64_t min_dense_queries(const ScanCodec& codec, const ScanMachine& machine, bool bounded) {
-  const bool by_windows = has_window_tables(codec, machine);
-  if (bounded)
+int64_t min_dense_queries(const ScanMachine& machine, bool by_windows, bool by_centroids) {
+  if (by_centroids)
     return by_windows ? kMinDenseQueriesOfCentroidsByWindows : kMinDenseQueriesOfCentroids;
-  return by_windows ? kMinDenseQueriesByWindows : kMinUnboundedDenseQueries;
+  if (!by_windows) return kMinUnboundedDenseQueries;
+  return machine.looks_up_bytes ? kMinDenseQueriesByWindows : kMinDenseQueriesByGroups;
 }
 
-ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounded, int64_t nq) {
-  if (!bounded || codec.has_centroids())
-    return nq >= min_dense_queries(codec, machine, bounded) ? ScanKind::dense
-                                                            : ScanKind::exhaustive;
-  if (dense_beats_bounds(codec, machine, nq)) return ScanKind::dense;
-  return nq >= min_shared_queries(codec, machine) ? ScanKind::shared : ScanKind::staged;
+void set_kind(const ScanCodec& codec, const ScanMachine& machine, int64_t rows, ScanPlan* plan) {
+  const int64_t nq = plan->group_queries;
+  if (!plan->bounded || codec.has_centroids()) {
+    const bool by_windows = has_window_tables(codec, machine, rows);
+    const bool is_dense = nq >= min_dense_queries(machine, by_windows, plan->bounded);
+    plan->kind = is_dense ? ScanKind::dense : ScanKind::exhaustive;
+    plan->by_windows = by_windows && !is_dense;
+  } else if (dense_beats_bounds(codec, machine, nq)) {
+    plan->kind = ScanKind::dense;
+  } else {
+    plan->kind = nq >= min_shared_queries(codec, machine) ? ScanKind::shared : ScanKind::staged;
+  }
+  if (plan->kind == ScanKind::dense) plan->form = dense_form(codec, machine, plan->bounded);
 }
 
 int64_t group_of(const ScanCodec& codec, const ScanRequest& request) {
@@ -201,9 +212,7 @@ ScanPlan plan_values(const ScanCodec& codec, const ScanMachine& machine,
   ScanPlan plan;
   plan.bounded = search_is_bounded(codec, request.exactness);
   plan.group_queries = group_of(codec, request);
-  plan.kind = kind_of(codec, machine, plan.bounded, plan.group_queries);
-  if (plan.kind == ScanKind::dense) plan.form = dense_form(codec, machine, plan.bounded);
-  plan.by_windows = plan.kind == ScanKind::exhaustive && has_window_tables(codec, machine);
+  set_kind(codec, machine, request.rows, &plan);
   const int64_t blocks = div_up(request.rows, kBlockRows);
   plan.slices = slices_of(plan.kind, plan.group_queries, blocks, request.threads);
   plan.slice_queries = div_up(div_up(plan.group_queries, plan.slices), kTileQueries) * kTileQueries;

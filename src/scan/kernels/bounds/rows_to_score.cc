@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "src/scan/kernels/bounds/load_terms.h"
@@ -29,7 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 class WindowProducts {
  public:
   explicit HWY_ATTR WindowProducts(const Int8Part& part) {
-    for (size_t window = 0; window < WindowTables::kEntries; ++window) {
+    for (size_t window = 0; window < WindowTables::kWindows; ++window) {
       x_[window] = part.x[window];
       y_[window] = part.y[window];
     }
@@ -39,7 +40,7 @@ class WindowProducts {
   HWY_ATTR void range(QueryPair query, int32_t* least, int32_t* most) const {
     auto low = hn::Set(d_, std::numeric_limits<int16_t>::max());
     auto high = hn::Set(d_, std::numeric_limits<int16_t>::min());
-    for (size_t window = 0; window < WindowTables::kEntries; window += hn::Lanes(d_)) {
+    for (size_t window = 0; window < WindowTables::kWindows; window += hn::Lanes(d_)) {
       const auto product = products(window, query);
       low = hn::Min(low, product);
       high = hn::Max(high, product);
@@ -51,17 +52,16 @@ class WindowProducts {
     *least = *std::min_element(lows, lows + hn::Lanes(d_));
     *most = *std::max_element(highs, highs + hn::Lanes(d_));
   }
-  HWY_ATTR void put_entries(QueryPair query, int32_t least, uint32_t reciprocal,
-                            uint8_t* entries) const {
+  /// All windows; `steps` on a 64-byte boundary.
+  HWY_ATTR void put_steps(QueryPair query, int32_t least, const WindowUnit& unit,
+                          uint16_t* steps) const {
     const hn::RebindToUnsigned<decltype(d_)> du;
-    const hn::Rebind<uint8_t, decltype(d_)> d8;
     const auto lowest = hn::Set(d_, static_cast<int16_t>(least));
-    const auto divisor = hn::Set(du, static_cast<uint16_t>(reciprocal));
-    const auto one = hn::Set(d_, int16_t{1});
-    for (size_t window = 0; window < WindowTables::kEntries; window += hn::Lanes(d_)) {
+    const auto reciprocal = hn::Set(du, unit.reciprocal);
+    const auto one = hn::Set(du, uint16_t{1});
+    for (size_t window = 0; window < WindowTables::kWindows; window += hn::Lanes(d_)) {
       const auto above = hn::BitCast(du, hn::Sub(products(window, query), lowest));
-      const auto quotient = hn::BitCast(d_, hn::MulHigh(above, divisor));
-      hn::StoreU(hn::DemoteTo(d8, hn::Add(quotient, one)), d8, entries + window);
+      hn::Store(hn::Add(hn::MulHigh(above, reciprocal), one), du, steps + window);
     }
   }
 
@@ -73,35 +73,108 @@ class WindowProducts {
   }
 
   static constexpr hn::CappedTag<int16_t, 32> d_{};
-  alignas(64) int16_t x_[WindowTables::kEntries];
-  alignas(64) int16_t y_[WindowTables::kEntries];
+  alignas(64) int16_t x_[WindowTables::kWindows];
+  alignas(64) int16_t y_[WindowTables::kWindows];
+};
+
+/// The steps of a table's entries, its windows one after the other.
+class EntrySteps {
+ public:
+  /// The table is `size` entries.
+  HWY_ATTR EntrySteps(const uint16_t* steps, size_t size) : size_(size) {
+    std::copy_n(steps, WindowTables::kWindows, sums_);
+  }
+  /// A window that begins `shift` bits after the first, and ends after all so far.
+  HWY_ATTR void add(const uint16_t* steps, int shift) {
+    switch (shift) {
+      case 1:
+        return add_runs<2>(steps);
+      case 2:
+        return add_runs<4>(steps);
+      case 3:
+        return add_runs<8>(steps);
+      case 4:
+        return add_runs<16>(steps);
+      default:
+        return add_runs<32>(steps);
+    }
+  }
+  HWY_ATTR void put_entries(uint8_t* entries) {
+    const hn::CappedTag<uint16_t, 32> d;
+    const hn::Rebind<uint8_t, decltype(d)> d8;
+    const hn::RebindToSigned<decltype(d)> di;
+    // The last group of a part has fewer windows: bits after these do not count.
+    for (; known_ < size_; known_ *= 2) std::copy_n(sums_, known_, sums_ + known_);
+    const auto most = hn::Set(d, uint16_t{255});
+    for (size_t i = 0; i < size_; i += hn::Lanes(d)) {
+      const auto rounded = hn::ShiftRight<8>(hn::Add(hn::Load(d, sums_ + i), most));
+      hn::StoreU(hn::DemoteTo(d8, hn::BitCast(di, rounded)), d8, entries + i);
+    }
+  }
+
+ private:
+  static constexpr size_t kMostEntries = size_t{256} << (WindowTables::kMostGroup - 1);
+
+  /// So many entries after one another have one window. From the last on, in place: an entry that
+  /// is read is this one, or one before it.
+  template <size_t kRun>
+  HWY_ATTR void add_runs(const uint16_t* steps) {
+    const hn::CappedTag<uint16_t, kRun> d;
+    for (size_t window = WindowTables::kWindows; window-- > 0;) {
+      const auto step = hn::Set(d, steps[window]);
+      for (size_t i = 0; i < kRun; i += hn::Lanes(d)) {
+        const size_t entry = window * kRun + i;
+        const auto so_far = hn::Load(d, sums_ + (entry & (known_ - 1)));
+        hn::Store(hn::Add(so_far, step), d, sums_ + entry);
+      }
+    }
+    known_ = WindowTables::kWindows * kRun;
+  }
+
+  size_t size_;
+  size_t known_ = WindowTables::kWindows;
+  alignas(64) uint16_t sums_[kMostEntries];
 };
 
 HWY_ATTR void make_tables(const ScanCodec& codec, const ScanQuery& query, WindowTables* tables) {
+  tables->grouped = !POLAR_SIMD_VBMI;
   const std::vector<Int8Part>& parts = codec.stages()[0].parts;
-  const auto windows = static_cast<size_t>(count_windows(codec));
-  std::vector<int32_t> least_of_windows(windows);
-  int32_t* least = least_of_windows.data();
+  std::vector<int32_t> least_of_windows;
   int32_t most_range = 0;
-  tables->least = 0;
   for (const Int8Part& part : parts) {
     const WindowProducts products(part);
-    for (int pair = 0; pair < pairs_of(part.dim); ++pair, ++least) {
+    const int windows = tables->windows_of_table(part.step_bits);
+    int32_t range = 0;
+    for (int pair = 0; pair < pairs_of(part.dim); ++pair) {
+      int32_t least;
       int32_t most;
-      products.range(query_pair(part, query, pair), least, &most);
-      most_range = std::max(most_range, most - *least);
-      tables->least += *least;
+      products.range(query_pair(part, query, pair), &least, &most);
+      range = (pair % windows == 0 ? 0 : range) + most - least;
+      most_range = std::max(most_range, range);
+      least_of_windows.push_back(least);
     }
   }
-  tables->unit = window_unit(most_range);
-  const uint32_t reciprocal = window_reciprocal(tables->unit);
-  tables->entries.resize(windows * WindowTables::kEntries);
+  tables->least = std::accumulate(least_of_windows.begin(), least_of_windows.end(), 0);
+  const WindowUnit unit = WindowUnit::for_range(most_range, tables->most_entry());
+  tables->unit = unit.unit;
+  tables->entries.resize(count_entries(*tables, codec));
   uint8_t* entries = tables->entries.data();
-  least = least_of_windows.data();
+  const int32_t* least = least_of_windows.data();
   for (const Int8Part& part : parts) {
     const WindowProducts products(part);
-    for (int pair = 0; pair < pairs_of(part.dim); ++pair, entries += WindowTables::kEntries)
-      products.put_entries(query_pair(part, query, pair), *least++, reciprocal, entries);
+    const int pairs = pairs_of(part.dim);
+    const int windows = tables->windows_of_table(part.step_bits);
+    const size_t size = tables->table_size(part.step_bits);
+    for (int pair = 0; pair < pairs; pair += windows, entries += size) {
+      alignas(64) uint16_t steps[WindowTables::kWindows];
+      products.put_steps(query_pair(part, query, pair), *least++, unit, steps);
+      EntrySteps sums(steps, size);
+      for (int i = 1; i < windows && pair + i < pairs; ++i) {
+        products.put_steps(query_pair(part, query, pair + i), *least++, unit, steps);
+        sums.add(steps, i * part.step_bits);
+      }
+      sums.put_entries(entries);
+    }
   }
 }
 
@@ -183,10 +256,88 @@ class BlockScores {
   alignas(64) float bias_[kCentroids ? 1 : kBlockRows];
 };
 
+#if POLAR_SIMD_AVX512
+
 /// 0, 1, …: Highway's Iota stores them one by one and loads them all, and a load waits for stores
 /// that are parts of it.
 alignas(64) constexpr uint32_t kNumbers[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                8, 9, 10, 11, 12, 13, 14, 15};
+
+/// Adds a block's rows to those that wait for the bound by windows.
+class WaitingOfBlock {
+ public:
+  HWY_ATTR WaitingOfBlock(int block, bool has_error, WaitingRows* waiting)
+      : first_row_(static_cast<uint32_t>(block * kBlockRows)),
+        has_error_(has_error),
+        waiting_(waiting) {}
+
+  /// Those of rows row … that `here` has.
+  template <class Scores>
+  HWY_ATTR HWY_INLINE void add(size_t row, FloatMask here, const ScoreParts& parts,
+                               const Scores& scores) {
+    const FloatTag d;
+    const hn::RebindToUnsigned<FloatTag> du;
+    const auto to = static_cast<size_t>(waiting_->count);
+    // Compressed in a register: the form that compresses into memory is slow on some machines.
+    const auto add = [&](FloatVector values, float* list)
+                         HWY_ATTR { hn::StoreU(hn::Compress(values, here), d, list + to); };
+    const auto numbers =
+        hn::Add(hn::Set(du, first_row_ + static_cast<uint32_t>(row)), hn::Load(du, kNumbers));
+    hn::StoreU(hn::Compress(numbers, hn::RebindMask(du, here)), du, waiting_->rows + to);
+    add(parts.offset, waiting_->offsets);
+    add(parts.scale, waiting_->scales);
+    if (has_error_) add(scores.error(parts), waiting_->errors);
+    waiting_->count += static_cast<int>(hn::CountTrue(d, here));
+  }
+  HWY_ATTR HWY_INLINE void add_all(uint64_t /*reached*/) {}
+
+ private:
+  uint32_t first_row_;
+  bool has_error_;
+  WaitingRows* waiting_;
+};
+
+#else
+
+/// The same, one by one once the block's parts are known: Highway 1.0.3 compresses here by a table
+/// that it copies to the stack each time.
+class WaitingOfBlock {
+ public:
+  HWY_ATTR WaitingOfBlock(int block, bool has_error, WaitingRows* waiting)
+      : first_row_(static_cast<uint32_t>(block * kBlockRows)),
+        has_error_(has_error),
+        waiting_(waiting) {}
+
+  template <class Scores>
+  HWY_ATTR HWY_INLINE void add(size_t row, FloatMask /*here*/, const ScoreParts& parts,
+                               const Scores& scores) {
+    const FloatTag d;
+    hn::Store(parts.offset, d, offsets_ + row);
+    hn::Store(parts.scale, d, scales_ + row);
+    if (has_error_) hn::Store(scores.error(parts), d, errors_ + row);
+  }
+  HWY_ATTR HWY_INLINE void add_all(uint64_t reached) {
+    int to = waiting_->count;
+    for (; reached != 0; reached &= reached - 1, ++to) {
+      const int row = std::countr_zero(reached);
+      waiting_->rows[to] = first_row_ + static_cast<uint32_t>(row);
+      waiting_->offsets[to] = offsets_[row];
+      waiting_->scales[to] = scales_[row];
+      if (has_error_) waiting_->errors[to] = errors_[row];
+    }
+    waiting_->count = to;
+  }
+
+ private:
+  uint32_t first_row_;
+  bool has_error_;
+  WaitingRows* waiting_;
+  alignas(64) float offsets_[kBlockRows];
+  alignas(64) float scales_[kBlockRows];
+  alignas(64) float errors_[kBlockRows];
+};
+
+#endif
 
 /// Adds the rows of a block that may reach the threshold by centroid_bound to those that wait for
 /// the bound by windows. Where `waiting` is null they are returned instead: bit r is row r.
@@ -194,15 +345,13 @@ template <bool kCentroids>
 HWY_ATTR uint64_t rows_of_block(const RowBounds& bounds, const ScanTile& tile, int block,
                                 float threshold, WaitingRows* waiting) {
   const FloatTag d;
-  const hn::RebindToUnsigned<FloatTag> du;
   const ScanQuery& query = *bounds.query;
   const uint64_t allowed = tile.allowed[block];
   const auto radius = hn::Set(d, query.centroid_radius);
   const auto least = hn::Set(d, threshold);
-  const bool has_error = query.error_bound.per_scale != 0;
-  const auto first_row = static_cast<uint32_t>(block * kBlockRows);
   const uint64_t lanes = (uint64_t{1} << hn::Lanes(d)) - 1;
   BlockScores<kCentroids> scores(bounds, tile, block);
+  WaitingOfBlock list(block, query.error_bound.per_scale != 0, waiting);
   uint64_t reached = 0;
   for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
     // Rows beyond the capacity, where no factors are, are not allowed.
@@ -212,22 +361,10 @@ HWY_ATTR uint64_t rows_of_block(const RowBounds& bounds, const ScanTile& tile, i
     if (bounds.by_centroids)
       here =
           hn::And(here, reached_mask(hn::Add(parts.offset, hn::Mul(parts.scale, radius)), least));
-    if (waiting == nullptr) {
-      reached |= bits_of_mask(here, row);
-      continue;
-    }
-    const auto to = static_cast<size_t>(waiting->count);
-    // Compressed in a register: the form that compresses into memory is slow on some machines.
-    const auto add = [&](FloatVector values, float* list)
-                         HWY_ATTR { hn::StoreU(hn::Compress(values, here), d, list + to); };
-    const auto numbers =
-        hn::Add(hn::Set(du, first_row + static_cast<uint32_t>(row)), hn::Load(du, kNumbers));
-    hn::StoreU(hn::Compress(numbers, hn::RebindMask(du, here)), du, waiting->rows + to);
-    add(parts.offset, waiting->offsets);
-    add(parts.scale, waiting->scales);
-    if (has_error) add(scores.error(parts), waiting->errors);
-    waiting->count += static_cast<int>(hn::CountTrue(d, here));
+    reached |= bits_of_mask(here, row);
+    if (waiting != nullptr) list.add(row, here, parts, scores);
   }
+  if (waiting != nullptr) list.add_all(reached);
   return reached;
 }
 
@@ -264,7 +401,7 @@ HWY_ATTR int bound_waiting(const RowBounds& bounds, const ScanTile& tile, float 
   std::fill_n(payloads, kWindowRows, payload_of(waiting->rows[0]));
   for (int i = 0; i < count; ++i) payloads[i] = payload_of(waiting->rows[i]);
   alignas(64) int32_t dots[kWindowRows];
-  most_window_dots(*bounds.codec, *bounds.tables, payloads, dots);
+  most_window_dots(*bounds.codec, *bounds.tables, payloads, count, dots);
   int kept = 0;
   for (int first = 0; first < count; first += kBlockRows) {
     uint64_t reached =

@@ -14,8 +14,8 @@
 
 namespace polarquant {
 
-/// Whether this machine looks up bytes of 64 rows at once. Elsewhere scoring a row takes no longer
-/// than the bound by windows.
+/// Whether this machine looks up bytes of 64 rows at once: its tables have an entry for each
+/// window, and those of others are grouped.
 bool machine_looks_up_bytes();
 /// The most bytes of a row's payload whose columns lie in the first-level cache beside a table.
 inline constexpr size_t kMostWindowBytes = 256;

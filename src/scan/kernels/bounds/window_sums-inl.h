@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sums of rows' entries in window tables. The rows' bytes are laid out anew, byte b of 64 rows in
-// one register, the column; a window of all rows then takes two shifts of neighbouring columns,
-// and its entries one look-up in 256 bytes.
+// Sums of rows' entries in window tables. Where a machine permutes bytes, the rows' bytes are laid
+// out anew, byte b of 64 rows in one register, the column; a window of all rows then takes two
+// shifts of neighbouring columns, and its entries one look-up in 256 bytes. Elsewhere one look-up
+// takes as long as it would for one window, so that it is for all windows that end in 6 bits.
 #if defined(POLARQUANT_WINDOW_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_WINDOW_SUMS_INL_H_
 #undef POLARQUANT_WINDOW_SUMS_INL_H_
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "src/scan/kernels/bounds/rows_to_score.h"
 #include "src/scan/kernels/tile.h"
@@ -169,7 +171,7 @@ HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const uint8_t* ring, s
   };
   const auto look_up = [&]() HWY_ATTR {
     const ByteTable table(entries);
-    entries += WindowTables::kEntries;
+    entries += WindowTables::kWindows;
     windows.advance();
     return Entries{{table.look_up(windows.window(0)), table.look_up(windows.window(1))}};
   };
@@ -193,7 +195,8 @@ HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const uint8_t* ring, s
 
 /// most_window_dot of kWindowRows rows; both arrays on 64-byte boundaries.
 HWY_ATTR inline void most_window_dots(const ScanCodec& codec, const WindowTables& tables,
-                                      const uint8_t* const* payloads, int32_t* dots) {
+                                      const uint8_t* const* payloads, int /*count*/,
+                                      int32_t* dots) {
   constexpr size_t kStride = (kMostWindowBytes + 8) * kBlockRows;
   alignas(64) uint8_t columns[2 * kStride];
   for (size_t i = 0; i < 2; ++i)
@@ -202,7 +205,7 @@ HWY_ATTR inline void most_window_dots(const ScanCodec& codec, const WindowTables
   const uint8_t* entries = tables.entries.data();
   for (const Int8Part& part : codec.stages()[0].parts) {
     add_part(part, columns + part.codes_offset * kBlockRows, kStride, entries, sums);
-    entries += static_cast<size_t>(pairs_of(part.dim)) * WindowTables::kEntries;
+    entries += static_cast<size_t>(pairs_of(part.dim)) * WindowTables::kWindows;
   }
   const __m512i least = _mm512_set1_epi32(tables.least);
   const __m512i unit = _mm512_set1_epi32(tables.unit);
@@ -214,10 +217,71 @@ HWY_ATTR inline void most_window_dots(const ScanCodec& codec, const WindowTables
 
 #else
 
-HWY_ATTR void most_window_dots(const ScanCodec& codec, const WindowTables& tables,
-                               const uint8_t* const* payloads, int32_t* dots) {
-  for (int row = 0; row < kWindowRows; ++row)
-    dots[row] = most_window_dot(codec, tables, payloads[row]);
+/// Tables whose bits a word of 64 holds, with those before their first.
+constexpr int kTablesOfWord = 8;
+constexpr int kWordBytes = kTablesOfWord * WindowTables::kGroupBits / 8;
+
+/// The sum of a word's entries in so many tables. The first table's bits begin kStep bits after the
+/// word's.
+template <int kStep>
+HWY_INLINE int32_t sum_of_word(const uint8_t* table, uint64_t word, int tables) {
+  constexpr int kBits = WindowTables::kGroupBits - kStep + 8;
+  int32_t sum = 0;
+  word >>= kStep;
+#pragma GCC unroll 8
+  for (int i = 0; i < tables; ++i) {
+    sum += table[(static_cast<size_t>(i) << kBits) + (word & ((1 << kBits) - 1))];
+    word >>= WindowTables::kGroupBits;
+  }
+  return sum;
+}
+
+HWY_INLINE uint64_t load_word(const uint8_t* bytes) {
+  uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+/// Adds a part's entries to the sums of rows. Word by word, so that eight tables stay in a cache
+/// for all rows.
+template <int kStep>
+HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const uint8_t* const* payloads, int count,
+                                    const uint8_t* table, int tables, int32_t* sums) {
+  const int bits = pairs_of(part.dim) * kStep;
+  for (int row = 0; row < count; ++row) {
+    const uint8_t* ring = payloads[row] + part.codes_offset;
+    const uint64_t word = load_word(ring) << 8 | bits_before_ring(ring, bits);
+    sums[row] += tables >= kTablesOfWord ? sum_of_word<kStep>(table, word, kTablesOfWord)
+                                         : sum_of_word<kStep>(table, word, tables);
+  }
+  size_t byte = part.codes_offset + kWordBytes - 1;
+  for (tables -= kTablesOfWord; tables > 0; tables -= kTablesOfWord, byte += kWordBytes) {
+    constexpr size_t kSize = size_t{256} << (WindowTables::kGroupBits - kStep);
+    table += kTablesOfWord * kSize;
+    if (tables >= kTablesOfWord) {
+      for (int row = 0; row < count; ++row)
+        sums[row] += sum_of_word<kStep>(table, load_word(payloads[row] + byte), kTablesOfWord);
+    } else {
+      for (int row = 0; row < count; ++row)
+        sums[row] += sum_of_word<kStep>(table, load_word(payloads[row] + byte), tables);
+    }
+  }
+}
+
+/// most_window_dot of `count` rows; up to 8 bytes after a row's own are read.
+HWY_ATTR inline void most_window_dots(const ScanCodec& codec, const WindowTables& tables,
+                                      const uint8_t* const* payloads, int count, int32_t* dots) {
+  std::fill_n(dots, count, 0);
+  const uint8_t* table = tables.entries.data();
+  for (const Int8Part& part : codec.stages()[0].parts) {
+    const int tables_of_part = count_tables(tables, part);
+    const auto add = part.step_bits == 1   ? add_part<1>
+                     : part.step_bits == 2 ? add_part<2>
+                                           : add_part<3>;
+    add(part, payloads, count, table, tables_of_part, dots);
+    table += static_cast<size_t>(tables_of_part) * tables.table_size(part.step_bits);
+  }
+  for (int row = 0; row < count; ++row) dots[row] = tables.most_dot(dots[row]);
 }
 
 #endif
