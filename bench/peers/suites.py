@@ -141,7 +141,9 @@ def search(dim):
             nprobe + grid(nprobe=(32, 48, 64, 80), exactness=(1.75,)),
         ),
         *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
-        *series("polarquant HNSW in records", ["polar:HNSW8x,Polar8"], ef_search),
+        *series(
+            "polarquant HNSW in records", ["polar:HNSW8x,Polar8", "polar:HNSW16x,Polar8"], ef_search
+        ),
         *series(
             "polarquant IVF, more bits",
             [f"polar:IVF1024,Polar{bits}" for bits in ("4-pca", "4+2-pca", "4+4", "8")],

@@ -26,7 +26,7 @@ namespace polarquant {
 inline constexpr int kLinkGroup = 16;
 /// The most coordinates whose signs a record has of a neighbour, in padded order: of vectors of
 /// more, the first ones, which a rotation makes as good as any others.
-inline constexpr int kMostLinkSigns = 512;
+inline constexpr int kMostLinkSigns = 1024;
 /// What the signs of a neighbour are padded to, in bytes: four groups of 16 are the widest
 /// register.
 inline constexpr int kLinkSignBytes = 4;

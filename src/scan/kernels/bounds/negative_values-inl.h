@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/byte_mask-inl.h"
 #include "src/simd/capabilities.h"
 #include "src/simd/four_rows-inl.h"
 
@@ -57,13 +58,7 @@ class NegativeInt8 {
 
  private:
   static HWY_ATTR HWY_INLINE __m256i negative(uint32_t signs, __m256i values) {
-    const __m256i byte_of_lane =
-        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
-    const __m256i bit_of_lane = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-    const __m256i bits = _mm256_and_si256(
-        _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(signs)), byte_of_lane), bit_of_lane);
-    const __m256i mask = _mm256_cmpeq_epi8(bits, bit_of_lane);
-    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_and_si256(mask, values));
+    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_and_si256(byte_mask(signs), values));
   }
 
   __m256i low_, high_;

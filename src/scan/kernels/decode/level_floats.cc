@@ -12,7 +12,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/byte_mask-inl.h"
 #include "src/simd/capabilities.h"
+#include "src/simd/window_decode-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -21,9 +23,9 @@ namespace HWY_NAMESPACE {
 #if POLAR_SIMD_VBMI
 
 /// The magnitudes' 128 levels, in registers.
-class MagnitudeTable {
+class MagnitudeFloats {
  public:
-  explicit HWY_ATTR HWY_INLINE MagnitudeTable(const float* levels) {
+  explicit HWY_ATTR HWY_INLINE MagnitudeFloats(const float* levels) {
     for (int i = 0; i < 8; ++i) parts_[i] = _mm512_loadu_ps(levels + 16 * i);
   }
   HWY_ATTR HWY_INLINE __m512 look_up(__m512i numbers) const {
@@ -51,7 +53,7 @@ HWY_ATTR HWY_INLINE __m512i unpack_magnitudes(const uint8_t* magnitudes) {
   return _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, spread), _mm512_set1_epi8(0x7F));
 }
 
-HWY_ATTR void segment_floats(uint64_t signs, const uint8_t* magnitudes, const MagnitudeTable& table,
+HWY_ATTR void segment_floats(uint64_t signs, const uint8_t* magnitudes, const MagnitudeFloats& table,
                              float* y) {
   alignas(64) uint8_t numbers[kSegmentDims];
   _mm512_store_si512(numbers, unpack_magnitudes(magnitudes));
@@ -64,13 +66,30 @@ HWY_ATTR void segment_floats(uint64_t signs, const uint8_t* magnitudes, const Ma
   }
 }
 
+#elif POLAR_SIMD_AVX2
+
+/// The 64 levels of a full segment, of which each sign and magnitude is one (level_planes.h).
+HWY_ATTR HWY_INLINE void join_segment(uint64_t signs, const uint8_t* magnitudes,
+                                      const HalfSegmentFields& fields, uint8_t* levels) {
+  constexpr size_t kHalf = kSegmentDims / 2;
+  for (size_t half = 0; half < 2; ++half, signs >>= kHalf) {
+    const __m256i numbers = fields.read(magnitudes + half * level_magnitude_bytes(kHalf));
+    const __m256i negative = byte_mask(static_cast<uint32_t>(signs));
+    const __m256i positive = _mm256_or_si256(numbers, _mm256_set1_epi8(-128));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(levels + half * kHalf),
+                       _mm256_xor_si256(positive, negative));
+  }
+}
+
 #endif
 
 HWY_ATTR void split_levels_as_floats(const BlockLayout& layout, const RowPlace& at,
                                      const float* levels, float* y) {
   const uint8_t* magnitudes = layout.row_payload(at) + layout.payload_sign_bytes();
 #if POLAR_SIMD_VBMI
-  const MagnitudeTable table(levels + (1 << kLevelMagnitudeBits));
+  const MagnitudeFloats table(levels + (1 << kLevelMagnitudeBits));
+#elif POLAR_SIMD_AVX2
+  const HalfSegmentFields fields(kLevelMagnitudeBits);
 #endif
   for (int segment = 0; segment < layout.sign_words(); ++segment) {
     const int count = segment_dims(layout.dim(), segment);
@@ -81,8 +100,13 @@ HWY_ATTR void split_levels_as_floats(const BlockLayout& layout, const RowPlace& 
     } else  // NOLINT: what follows is for all targets
 #endif
     {
-      uint8_t bytes[kSegmentDims];
-      join_levels(signs, magnitudes, count, bytes);
+      alignas(32) uint8_t bytes[kSegmentDims];
+#if POLAR_SIMD_AVX2 && !POLAR_SIMD_VBMI
+      if (count == kSegmentDims) {
+        join_segment(signs, magnitudes, fields, bytes);
+      } else  // NOLINT
+#endif
+        join_levels(signs, magnitudes, count, bytes);
       for (int j = 0; j < count; ++j) y[j] = levels[bytes[j]];
     }
     y += count;
