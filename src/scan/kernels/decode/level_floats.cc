@@ -53,8 +53,8 @@ HWY_ATTR HWY_INLINE __m512i unpack_magnitudes(const uint8_t* magnitudes) {
   return _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, spread), _mm512_set1_epi8(0x7F));
 }
 
-HWY_ATTR void segment_floats(uint64_t signs, const uint8_t* magnitudes, const MagnitudeFloats& table,
-                             float* y) {
+HWY_ATTR void segment_floats(uint64_t signs, const uint8_t* magnitudes,
+                             const MagnitudeFloats& table, float* y) {
   alignas(64) uint8_t numbers[kSegmentDims];
   _mm512_store_si512(numbers, unpack_magnitudes(magnitudes));
   const __m512 sign = _mm512_set1_ps(-0.0F);
