@@ -257,13 +257,14 @@ class BlockScores {
 };
 
 #if POLAR_SIMD_AVX512
-
 /// 0, 1, …: Highway's Iota stores them one by one and loads them all, and a load waits for stores
 /// that are parts of it.
 alignas(64) constexpr uint32_t kNumbers[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                8, 9, 10, 11, 12, 13, 14, 15};
+#endif
 
-/// Adds a block's rows to those that wait for the bound by windows.
+/// Adds a block's rows to those that wait for the bound by windows: a register's at a time, or
+/// where that takes long one by one, once the block's parts are known.
 class WaitingOfBlock {
  public:
   HWY_ATTR WaitingOfBlock(int block, bool has_error, WaitingRows* waiting)
@@ -271,6 +272,7 @@ class WaitingOfBlock {
         has_error_(has_error),
         waiting_(waiting) {}
 
+#if POLAR_SIMD_AVX512
   /// Those of rows row … that `here` has.
   template <class Scores>
   HWY_ATTR HWY_INLINE void add(size_t row, FloatMask here, const ScoreParts& parts,
@@ -289,37 +291,22 @@ class WaitingOfBlock {
     if (has_error_) add(scores.error(parts), waiting_->errors);
     waiting_->count += static_cast<int>(hn::CountTrue(d, here));
   }
-  HWY_ATTR HWY_INLINE void add_all(uint64_t /*reached*/) {}
-
- private:
-  uint32_t first_row_;
-  bool has_error_;
-  WaitingRows* waiting_;
-};
-
+  HWY_ATTR HWY_INLINE void finish() {}
 #else
-
-/// The same, one by one once the block's parts are known: Highway 1.0.3 compresses here by a table
-/// that it copies to the stack each time.
-class WaitingOfBlock {
- public:
-  HWY_ATTR WaitingOfBlock(int block, bool has_error, WaitingRows* waiting)
-      : first_row_(static_cast<uint32_t>(block * kBlockRows)),
-        has_error_(has_error),
-        waiting_(waiting) {}
-
+  // Highway 1.0.3 compresses here by a table that it copies to the stack each time.
   template <class Scores>
-  HWY_ATTR HWY_INLINE void add(size_t row, FloatMask /*here*/, const ScoreParts& parts,
+  HWY_ATTR HWY_INLINE void add(size_t row, FloatMask here, const ScoreParts& parts,
                                const Scores& scores) {
     const FloatTag d;
+    reached_ |= bits_of_mask(here, row);
     hn::Store(parts.offset, d, offsets_ + row);
     hn::Store(parts.scale, d, scales_ + row);
     if (has_error_) hn::Store(scores.error(parts), d, errors_ + row);
   }
-  HWY_ATTR HWY_INLINE void add_all(uint64_t reached) {
+  HWY_ATTR HWY_INLINE void finish() {
     int to = waiting_->count;
-    for (; reached != 0; reached &= reached - 1, ++to) {
-      const int row = std::countr_zero(reached);
+    for (uint64_t left = reached_; left != 0; left &= left - 1, ++to) {
+      const int row = std::countr_zero(left);
       waiting_->rows[to] = first_row_ + static_cast<uint32_t>(row);
       waiting_->offsets[to] = offsets_[row];
       waiting_->scales[to] = scales_[row];
@@ -327,17 +314,19 @@ class WaitingOfBlock {
     }
     waiting_->count = to;
   }
+#endif
 
  private:
   uint32_t first_row_;
   bool has_error_;
   WaitingRows* waiting_;
+#if !POLAR_SIMD_AVX512
+  uint64_t reached_ = 0;
   alignas(64) float offsets_[kBlockRows];
   alignas(64) float scales_[kBlockRows];
   alignas(64) float errors_[kBlockRows];
-};
-
 #endif
+};
 
 /// Adds the rows of a block that may reach the threshold by centroid_bound to those that wait for
 /// the bound by windows. Where `waiting` is null they are returned instead: bit r is row r.
@@ -361,10 +350,13 @@ HWY_ATTR uint64_t rows_of_block(const RowBounds& bounds, const ScanTile& tile, i
     if (bounds.by_centroids)
       here =
           hn::And(here, reached_mask(hn::Add(parts.offset, hn::Mul(parts.scale, radius)), least));
-    reached |= bits_of_mask(here, row);
-    if (waiting != nullptr) list.add(row, here, parts, scores);
+    if (waiting == nullptr) {
+      reached |= bits_of_mask(here, row);
+    } else {
+      list.add(row, here, parts, scores);
+    }
   }
-  if (waiting != nullptr) list.add_all(reached);
+  if (waiting != nullptr) list.finish();
   return reached;
 }
 
