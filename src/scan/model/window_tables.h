@@ -18,8 +18,8 @@
 namespace polarquant {
 
 struct WindowTables {
-  /// Bits of a ring that are the ends of a group's windows. A ring moves by 1, 2 or 3 bits a pair.
   static constexpr size_t kWindows = 256;  // values of a window
+  /// Bits of a ring that are the ends of a group's windows. A ring moves by 1, 2 or 3 bits a pair.
   static constexpr int kGroupBits = 6;
   static constexpr int kMostGroup = 6;
   /// Of windows on their own two fit a byte.
